@@ -127,7 +127,9 @@ fn several(size: usize) -> Result<()> {
     let one = tasks(size);
     let many: Vec<Task> = one
         .iter()
-        .map(|task| Task::new(task.x.clone(), Mat::from_fn(size, CLASSES, |i, a| f64::from(u8::from(i % CLASSES == a)))))
+        .map(|task| {
+            Task::new(task.x.clone(), Mat::from_fn(size, CLASSES, |i, a| f64::from(u8::from(i % CLASSES == a))))
+        })
         .collect();
     let loads: Vec<f64> = (0..100).map(|i| 0.1 * 100f64.powf(f64::from(i) / 99.0)).collect();
     println!("P = {size}, {} loads: factors of {CLASSES} outputs beside one, processor time", loads.len());

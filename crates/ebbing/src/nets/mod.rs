@@ -60,7 +60,8 @@ pub use learner::{Fisher, Indexing, Learner, LossScale, PenaltyStep, Solver, Tra
 pub use levenberg::Minimum;
 pub use mlp::Mlp;
 pub use posterior::{
-    Convergence, Heads, PosteriorSettings, SampledOutputs, SampledPosterior, convergence, sample_outputs, sample_posterior,
+    Convergence, Heads, PosteriorSettings, SampledOutputs, SampledPosterior, convergence, sample_outputs,
+    sample_posterior,
 };
 pub use train::{TaskReport, Trained, Trainer};
 pub use watch::Stop;

@@ -97,12 +97,7 @@ pub(super) fn run(tasks: &[Task], settings: &PosteriorSettings, prior: WeightPri
 }
 
 /// The posterior of the next task's weights, given the weights `w` and the readout after the last.
-fn energy<'a>(
-    networks: &'a Networks<'_>,
-    settings: &PosteriorSettings,
-    prior: WeightPrior,
-    w: &[f64],
-) -> Energy<'a> {
+fn energy<'a>(networks: &'a Networks<'_>, settings: &PosteriorSettings, prior: WeightPrior, w: &[f64]) -> Energy<'a> {
     let t = networks.readouts.len();
     let (keep, innovation) = (prior.lambda_tilde(), settings.sigma2 * prior.one_minus_lambda_tilde());
     let single_after_first = t > 0 && settings.heads == Heads::Single;
@@ -183,7 +178,13 @@ impl Networks<'_> {
 }
 
 /// `f(x) = AᵀΦ(x)/√N` on the rows of `x`, one column per output.
-pub(super) fn outputs(layers: &Layers, activation: Activation, w: &[f64], a: &Mat<f64>, x: MatRef<'_, f64>) -> Mat<f64> {
+pub(super) fn outputs(
+    layers: &Layers,
+    activation: Activation,
+    w: &[f64],
+    a: &Mat<f64>,
+    x: MatRef<'_, f64>,
+) -> Mat<f64> {
     let phi = layers.features(activation, w, x);
     let scale = 1.0 / (a.nrows() as f64).sqrt();
     let mut f = Mat::zeros(x.nrows(), a.ncols());

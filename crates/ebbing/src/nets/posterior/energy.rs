@@ -213,8 +213,7 @@ impl Energy<'_> {
             let prior: Vec<f64> = mean.iter().map(|m| m + self.readout_variance.sqrt() * stream.normal()).collect();
             let f = matvec(phi.as_ref(), &prior);
             let target = (0..f.len()).map(|i| self.y[(i, a)]);
-            let miss: Vec<f64> =
-                target.zip(f).map(|(y, f)| y - f / n - stream.normal() / self.beta.sqrt()).collect();
+            let miss: Vec<f64> = target.zip(f).map(|(y, f)| y - f / n - stream.normal() / self.beta.sqrt()).collect();
             let v = chol.solve_vec(&miss);
             let shift = matmul(phi.as_ref().transpose(), column(&v));
             for (j, a0) in prior.iter().enumerate() {

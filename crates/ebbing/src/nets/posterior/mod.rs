@@ -177,7 +177,12 @@ pub fn sample_posterior(tasks: &[Task], settings: &PosteriorSettings, context: &
 }
 
 /// All chains.
-fn chains_of(tasks: &[Task], settings: &PosteriorSettings, prior: WeightPrior, context: &Context) -> Result<Vec<Chain>> {
+fn chains_of(
+    tasks: &[Task],
+    settings: &PosteriorSettings,
+    prior: WeightPrior,
+    context: &Context,
+) -> Result<Vec<Chain>> {
     let (width, depth, chains) = (settings.width, settings.architecture.depth, settings.chains);
     context.plan().check("sampling", &sizes_of(tasks), |s| sample_cost(s, width, depth, chains, 1.0))?;
     let tasks = &in_their_span(tasks)?[..];
@@ -228,7 +233,8 @@ fn check(tasks: &[Task], settings: &PosteriorSettings) -> Result<WeightPrior> {
     for task in tasks {
         let columns = task.y.ncols();
         if columns != 1 {
-            let problem = format!("has {columns} target columns; the sampler takes one (sample_outputs takes any number)");
+            let problem =
+                format!("has {columns} target columns; the sampler takes one (sample_outputs takes any number)");
             return Err(Error::data(&task.name, problem));
         }
     }

@@ -307,8 +307,15 @@ fn three_outputs_agree_with_the_theory() {
     let other = Mat::from_fn(p, 20, |i, j| 0.8 * x[(i, j)] + 0.6 * s.normal());
     let second = Mat::from_fn(p, m, |i, a| 0.9 * y[(i, a)] + 0.3 * s.normal());
     let tasks = [Task::new(x, y), Task::new(other, second)];
-    let settings =
-        PosteriorSettings { width, beta: 100.0, chains: 48, warmup: 120, draws: 120, leapfrog: 12, ..Default::default() };
+    let settings = PosteriorSettings {
+        width,
+        beta: 100.0,
+        chains: 48,
+        warmup: 120,
+        draws: 120,
+        leapfrog: 12,
+        ..Default::default()
+    };
     let sampled = sample_outputs(&tasks, &settings, &crate::Context::default()).unwrap();
     let theory = crate::theory::multi_head::MultiHeadSettings {
         lambda: settings.lambda,
@@ -316,8 +323,7 @@ fn three_outputs_agree_with_the_theory() {
         width: Some(width as f64),
         ..Default::default()
     };
-    let theory =
-        crate::theory::multi_head::SeveralOutputs::new(&tasks, &theory, &crate::Context::default()).unwrap();
+    let theory = crate::theory::multi_head::SeveralOutputs::new(&tasks, &theory, &crate::Context::default()).unwrap();
     for (t, s) in [(1, 1), (2, 1), (2, 2)] {
         let expected = theory.u1(t, s);
         let size = (0..m).fold(0.0, |most: f64, a| most.max(theory.u1(t, t)[(a, a)]));
@@ -331,5 +337,10 @@ fn three_outputs_agree_with_the_theory() {
             }
         }
     }
-    assert!(sample_posterior(&tasks, &settings, &crate::Context::default()).unwrap_err().to_string().contains("sample_outputs"));
+    assert!(
+        sample_posterior(&tasks, &settings, &crate::Context::default())
+            .unwrap_err()
+            .to_string()
+            .contains("sample_outputs")
+    );
 }

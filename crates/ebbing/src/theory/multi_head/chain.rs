@@ -351,9 +351,8 @@ impl Chain {
             let part = matmul(z.as_ref(), column(&self.links[s].residual));
             for i in 0..inputs {
                 let row = |a: usize| a * inputs + i;
-                let fold = |a: usize, b: usize| {
-                    (0..z.ncols()).map(|j| z[(row(a), j)] * weight[(row(b), j)]).sum::<f64>()
-                };
+                let fold =
+                    |a: usize, b: usize| (0..z.ncols()).map(|j| z[(row(a), j)] * weight[(row(b), j)]).sum::<f64>();
                 for a in 0..outputs {
                     mean[(i, a)] += part[(row(a), 0)];
                     for b in 0..=a {

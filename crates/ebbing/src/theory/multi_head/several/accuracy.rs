@@ -239,7 +239,8 @@ fn normal_quantile(p: f64) -> f64 {
     let q = p.min(1.0 - p);
     // Abramowitz and Stegun 26.2.23: within 4.5e-4.
     let t = (-2.0 * q.ln()).sqrt();
-    let tail = t - (2.515_517 + t * (0.802_853 + t * 0.010_328)) / (1.0 + t * (1.432_788 + t * (0.189_269 + t * 0.001_308)));
+    let tail =
+        t - (2.515_517 + t * (0.802_853 + t * 0.010_328)) / (1.0 + t * (1.432_788 + t * (0.189_269 + t * 0.001_308)));
     let mut x = -tail;
     for _ in 0..2 {
         let density = libm::exp(-0.5 * x * x) / TAU.sqrt();
@@ -331,15 +332,24 @@ mod tests {
         // f_0 − f_1 has mean 0.5 and variance 1 + 0.5 − 2·0.25 = 1: Φ(0.5) = 0.691462461274013 (Abramowitz & Stegun, table 26.1).
         let covariance = Mat::from_fn(2, 2, |i, j| [[1.0, 0.25], [0.25, 0.5]][i][j]);
         let found = prediction(&[0.2, -0.3], covariance);
-        let y = Mat::from_fn(1, 2, |_, j| [1.0, 0.0][j]);
-        let right = found.accuracy(y.as_ref(), 10, 0).unwrap();
-        assert!((right.value - 0.691_462_461_274_013).abs() < 1e-14 && right.error == 0.0);
+        let all = found.probabilities(10, 0).unwrap();
+        assert!((all.probability[(0, 0)] - 0.691_462_461_274_013).abs() < 1e-14 && all.error[(0, 0)] == 0.0);
+        // A row of each class: right with that probability, and wrong with it.
+        let twice = OutputPrediction {
+            mean: Mat::from_fn(2, 2, |_, j| found.mean[(0, j)]),
+            covariance: vec![found.covariance[0].clone(); 2],
+            exponent: 0.0,
+        };
+        let y = Mat::from_fn(2, 2, |i, j| f64::from(u8::from(i == j)));
+        let right = twice.accuracy(y.as_ref(), 10, 0).unwrap();
+        assert!((right.value - 0.5).abs() < 1e-14 && right.error == 0.0);
         // Certain outputs.
         let certain = prediction(&[0.2, -0.3, 0.1], Mat::zeros(3, 3));
         let y = Mat::from_fn(1, 3, |_, j| [1.0, 0.0, 0.0][j]);
         assert_eq!(certain.accuracy(y.as_ref(), 10, 0).unwrap().value, 1.0);
-        let real = Mat::from_fn(1, 3, |_, j| j as f64);
-        assert!(certain.accuracy(real.as_ref().subcols(0, 2), 10, 0).is_err());
+        let real = Mat::from_fn(3, 3, |i, j| (i + 2 * j) as f64);
+        let three = OutputPrediction { mean: Mat::zeros(3, 3), covariance: vec![Mat::zeros(3, 3); 3], exponent: 0.0 };
+        assert!(three.accuracy(real.as_ref(), 10, 0).unwrap_err().to_string().contains("real numbers"));
         let diverging = OutputPrediction { exponent: 0.5, ..certain };
         assert!(diverging.accuracy(y.as_ref(), 10, 0).unwrap_err().to_string().contains("finite lambda"));
     }

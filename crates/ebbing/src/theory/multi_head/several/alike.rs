@@ -84,14 +84,17 @@ impl TwoTaskOutputs {
         }
         let [m1, m2] = self.outputs();
         if m1 < 2 || m2 < 2 || (classes == Classes::Shared && m1 != m2) {
-            let problem = format!("have {m1} and {m2} outputs; alike classes need two at least, and as many where they are shared");
+            let problem = format!(
+                "have {m1} and {m2} outputs; alike classes need two at least, and as many where they are shared"
+            );
             return Err(Error::data("the two tasks", problem));
         }
         let y = matmul(self.pair.basis.vectors.transpose(), self.tasks[1].y.as_ref());
         let half = self.pair.first.half_solve(self.tasks[0].y.as_ref());
         let b = matmul(self.pair.half.transpose(), half.as_ref());
         let p = y.nrows();
-        let products = |x: &Mat<f64>, z: &Mat<f64>, i: usize| (0..x.ncols()).map(|a| x[(i, a)] * z[(i, a)]).sum::<f64>();
+        let products =
+            |x: &Mat<f64>, z: &Mat<f64>, i: usize| (0..x.ncols()).map(|a| x[(i, a)] * z[(i, a)]).sum::<f64>();
         let array = |f: &dyn Fn(usize) -> f64| (0..p).map(f).collect::<Vec<f64>>();
         let (total, sum) = ((0..half.nrows()).map(|i| products(&half, &half, i)).sum::<f64>(), {
             (0..half.nrows()).map(|i| sum_of(&half, i).powi(2)).sum::<f64>()
@@ -195,7 +198,13 @@ impl AlikeClasses<'_> {
         let saddle = Saddle { data: &data, unit: &unit, width, sigma2 };
         let found = saddle.solve_within(f64::INFINITY, what)?;
         let residual = first.residual.max(found.residual());
-        Ok(Side { u11, theta: found.theta.first().map_or(0.0, |u| u / u11), d: found.d, rho: found.u0 / found.d, residual })
+        Ok(Side {
+            u11,
+            theta: found.theta.first().map_or(0.0, |u| u / u11),
+            d: found.d,
+            rho: found.u0 / found.d,
+            residual,
+        })
     }
 
     /// The factors at load α.

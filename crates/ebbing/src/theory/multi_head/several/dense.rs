@@ -34,7 +34,6 @@ pub(super) struct Dense {
 
 /// What [`Dense`] keeps between equations and Jacobian.
 pub(super) struct Work {
-    a: Mat<f64>,
     /// M and `MΨM`, whole.
     m: Mat<f64>,
     learned: Mat<f64>,
@@ -167,8 +166,7 @@ impl Form for Dense {
         let inverse = factor.solve(Mat::<f64>::identity(m * p, m * p).as_ref());
         let y = matmul(self.y.as_ref(), frame.e.transpose());
         // The cross unknowns: one system for all entries of θ̃.
-        let blocks: Vec<Mat<f64>> =
-            (0..m * m).map(|ac| block(&inverse, ac / m, ac % m, p).to_owned()).collect();
+        let blocks: Vec<Mat<f64>> = (0..m * m).map(|ac| block(&inverse, ac / m, ac % m, p).to_owned()).collect();
         let (flat, spreads) = (flattened(&blocks, false), flattened(&self.covariance, false));
         let turned = flattened(&self.covariance, true);
         let (sums, turned) = (matmul(flat.transpose(), spreads.as_ref()), matmul(flat.transpose(), turned.as_ref()));
@@ -245,7 +243,7 @@ impl Form for Dense {
             })
             .collect();
         let gz = gu.clone();
-        let work = Work { a, m: inverse, learned, along, phi, gd, gu };
+        let work = Work { m: inverse, learned, along, phi, gd, gu };
         Ok(Some(Local { frame: frame.clone(), theta, gx, gz, scale_x, scale_z, theta_residual, spread, work }))
     }
 
@@ -311,9 +309,8 @@ impl Form for Dense {
                 form += matmul(stacked[e].transpose(), right.as_ref());
             }
         }
-        let trace3 = |a: &Mat<f64>, b: &Mat<f64>, c: &Mat<f64>| {
-            inner(matmul(a.as_ref(), b.as_ref()).as_ref(), c.transpose())
-        };
+        let trace3 =
+            |a: &Mat<f64>, b: &Mat<f64>, c: &Mat<f64>| inner(matmul(a.as_ref(), b.as_ref()).as_ref(), c.transpose());
         let own = Mat::from_fn(m, m, |a, b| local.spread[(a, b)] + if a == b { rho(a) } else { 0.0 });
         let scaled = Mat::from_fn(m, m, |a, b| work.gu[(a, b)] * (rho(a) + rho(b)));
         for k in 0..2 * half {
@@ -363,7 +360,8 @@ impl Form for Dense {
                     sum += 2.0 * x[(a, b)] * unit_theta[(b, k)];
                     for d in 0..m {
                         let row = a * m + b;
-                        sum -= 2.0 * (x[(b, d)] * sums[0][(row, k * m + d)] + z[(b, d)] * sums[1][(row, k * m + d)]) / width;
+                        sum -= 2.0 * (x[(b, d)] * sums[0][(row, k * m + d)] + z[(b, d)] * sums[1][(row, k * m + d)])
+                            / width;
                     }
                 }
                 sum
@@ -383,7 +381,6 @@ impl Form for Dense {
             let eigen = SymmetricEigen::factor(symmetric(work.phi.as_ref()).as_ref(), "the cross unknowns' matrix")?;
             negative = eigen.values.iter().filter(|v| **v < 0.0).count();
         }
-        let _ = &work.a;
         Ok((hessian, negative))
     }
 

@@ -30,7 +30,12 @@ impl TwoTaskOutputs {
     }
 
     fn at_finite(&self) -> Result<()> {
-        refuse(self.lambda().is_infinite(), "lambda", "inf", "must be finite: in the limit these matrices vanish or diverge")
+        refuse(
+            self.lambda().is_infinite(),
+            "lambda",
+            "inf",
+            "must be finite: in the limit these matrices vanish or diverge",
+        )
     }
 
     /// `K̃_ts = K¹_ts ⊗ U1_ts − K⁰_ts ⊗ U0_ts` at a point, output after output: block (a, c) belongs to output a of head t and output c
@@ -81,14 +86,10 @@ impl TwoTaskOutputs {
         let miss = &self.y - matmul(self.b.as_ref(), maps.theta.transpose());
         let along = matmul(miss.as_ref(), maps.e.transpose());
         let tau = &self.pair.basis.values;
-        let weighted =
-            Mat::from_fn(along.nrows(), along.ncols(), |i, a| along[(i, a)] / (1.0 + maps.rho[a] * tau[i]));
+        let weighted = Mat::from_fn(along.nrows(), along.ncols(), |i, a| along[(i, a)] / (1.0 + maps.rho[a] * tau[i]));
         let second = matmul(self.pair.basis.vectors.as_ref(), matmul(weighted.as_ref(), maps.e.as_ref()).as_ref());
         let [one, two] = &self.spans;
-        Ok([
-            matmul(first.as_ref(), one.used.transpose()),
-            matmul(second.as_ref(), two.used.transpose()),
-        ])
+        Ok([matmul(first.as_ref(), one.used.transpose()), matmul(second.as_ref(), two.used.transpose())])
     }
 
     /// `H_2` at any factors of task 2 (`D = U1_22 − U0_22`, U0 and `U1_12 = A_1ᵀA_2/N`), with those of task 1 as they are at this
@@ -97,7 +98,13 @@ impl TwoTaskOutputs {
     /// # Errors
     /// [`Error::Data`] for matrices of another shape, or labels that span fewer directions than there are outputs;
     /// [`Error::NotPositiveDefinite`] where D is not positive definite; [`Error::Setting`] at λ = ∞.
-    pub fn free_energy(&self, alpha: f64, d: MatRef<'_, f64>, u0: MatRef<'_, f64>, u12: MatRef<'_, f64>) -> Result<f64> {
+    pub fn free_energy(
+        &self,
+        alpha: f64,
+        d: MatRef<'_, f64>,
+        u0: MatRef<'_, f64>,
+        u12: MatRef<'_, f64>,
+    ) -> Result<f64> {
         self.at_finite()?;
         let [m1, m2] = self.outputs();
         let [one, two] = &self.spans;

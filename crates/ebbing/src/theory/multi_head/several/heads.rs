@@ -58,7 +58,7 @@ pub struct SeveralOutputs {
 #[derive(Debug, Clone)]
 enum Inner {
     One { theory: Box<MultiHead>, tasks: Vec<Task> },
-    Two { two: Box<TwoTaskOutputs>, point: Box<TwoTaskOutputsPoint>, first: Box<Finite> },
+    Two { two: Box<TwoTaskOutputs>, point: Box<TwoTaskOutputsPoint> },
     Any(Box<Finite>),
 }
 
@@ -121,12 +121,9 @@ impl SeveralOutputs {
             let two = Box::new(TwoTaskOutputs::new(tasks, settings, context)?);
             let alpha = settings.load(tasks[1].x.nrows())?;
             let point = Box::new(context.run(|| two.point(alpha))?);
-            // Head 1 before task 2.
-            let same = MultiHeadSettings { alpha: None, width: Some(point.width), ..settings.clone() };
-            let first = Box::new(context.run(|| Finite::new(&tasks[..1], &same))?);
-            return Ok(SeveralOutputs { inner: Inner::Two { two, point, first }, evidence: vec![] });
+            return Ok(SeveralOutputs { inner: Inner::Two { two, point }, evidence: vec![] });
         }
-        fits(tasks, true, context)?;
+        fits(tasks, tasks.len() > 1, context)?;
         if settings.lambda.is_infinite() && tasks.len() > 1 {
             let at = |lambda: f64| Finite::new(tasks, &MultiHeadSettings { lambda, ..settings.clone() });
             let (theory, evidence) = context.run(|| rise(at, settings.beta, TOLERANCE))?;
@@ -208,7 +205,14 @@ impl SeveralOutputs {
 
     /// `U1(t,s) = <A_tᵀA_s>/N`, m_t × m_s; infinite entries where it diverges with λ.
     pub fn u1(&self, t: usize, s: usize) -> Mat<f64> {
-        self.factor(t, s, |p| &p.u22, MultiHead::u1, |p| Some(if t == 1 && s == 1 { p.u11.clone() } else { p.u12.clone() }), Finite::u1)
+        self.factor(
+            t,
+            s,
+            |p| &p.u22,
+            MultiHead::u1,
+            |p| Some(if t == 1 && s == 1 { p.u11.clone() } else { p.u12.clone() }),
+            Finite::u1,
+        )
     }
 
     /// `U0(t,s)`, the same between networks that part before the earlier of the two tasks; 0 for the first task.
@@ -218,7 +222,14 @@ impl SeveralOutputs {
 
     /// `U1(t,s) − U0(t,s)`, without cancellation.
     pub fn d(&self, t: usize, s: usize) -> Mat<f64> {
-        self.factor(t, s, |p| &p.d, MultiHead::d, |p| Some(if t == 1 && s == 1 { p.u11.clone() } else { p.u12.clone() }), Finite::d)
+        self.factor(
+            t,
+            s,
+            |p| &p.d,
+            MultiHead::d,
+            |p| Some(if t == 1 && s == 1 { p.u11.clone() } else { p.u12.clone() }),
+            Finite::d,
+        )
     }
 
     fn factor(
@@ -241,8 +252,8 @@ impl SeveralOutputs {
                 Mat::from_fn(found.nrows(), found.ncols(), |a, b| limit(found[(a, b)]))
             }
             Inner::Two { point, .. } => {
-                let found = with_first(point)
-                    .unwrap_or_else(|| Mat::zeros(self.outputs(t.min(s)), self.outputs(t.max(s))));
+                let found =
+                    with_first(point).unwrap_or_else(|| Mat::zeros(self.outputs(t.min(s)), self.outputs(t.max(s))));
                 if t > s { found.transpose().to_owned() } else { found }
             }
         }
@@ -264,7 +275,8 @@ impl SeveralOutputs {
         match &self.inner {
             Inner::One { theory, .. } => Ok(single(theory.predict(head, time, x)?)),
             Inner::Two { two, point, .. } if time == 2 => two.predict(head, point, x),
-            Inner::Two { first, .. } => first.predict(head, time, x),
+            // Head 1 before task 2.
+            Inner::Two { two, point } => two.alone(head, point.width, x),
             Inner::Any(theory) => theory.predict(head, time, x),
         }
     }

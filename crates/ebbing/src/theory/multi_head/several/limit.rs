@@ -183,7 +183,8 @@ impl TwoTaskOutputs {
         let follow = solved(&sums.phi, &sums.gy);
         for a in 0..m {
             for l in 0..n {
-                let row = if a < h { (0..m).map(|b| follow[(l, b)] * e[(a, b)]).sum() } else { general[a - h].theta[l] };
+                let row =
+                    if a < h { (0..m).map(|b| follow[(l, b)] * e[(a, b)]).sum() } else { general[a - h].theta[l] };
                 for j in 0..m {
                     theta[(j, l)] += f[(j, a)] * row;
                 }
@@ -205,7 +206,10 @@ impl TwoTaskOutputs {
         };
         let change = group((h..m).collect(), true);
         let spread = if h > 0 { group((0..h).collect(), false) } else { change.clone() };
-        let sum = matmul(Mat::from_fn(m, spread.places.len(), |j, a| spread.f[(j, a)] * spread.own[(a, a)]).as_ref(), spread.f.transpose());
+        let sum = matmul(
+            Mat::from_fn(m, spread.places.len(), |j, a| spread.f[(j, a)] * spread.own[(a, a)]).as_ref(),
+            spread.f.transpose(),
+        );
         let u22 = symmetric(sum.as_ref());
         let exponent = if h > 0 { 0.5 } else { 0.0 };
         let regimes =
@@ -272,9 +276,8 @@ impl TwoTaskOutputs {
 
     /// All directions that generalize, by ascending r.
     fn generalizing(&self, problem: &Problem, star: f64, alpha: f64) -> Result<Vec<General>> {
-        let negative = |r: f64| -> Result<usize> {
-            Ok(self.psi_at(problem, r)?.values.iter().filter(|v| **v < 0.0).count())
-        };
+        let negative =
+            |r: f64| -> Result<usize> { Ok(self.psi_at(problem, r)?.values.iter().filter(|v| **v < 0.0).count()) };
         let count = negative(star)?;
         if count == 0 {
             return Ok(vec![]);
@@ -315,8 +318,7 @@ impl TwoTaskOutputs {
         let r = roots[0].1;
         let (eigen, sums) = (self.psi_at(problem, r)?, self.sums_at(problem, r)?);
         let (n, m, p, g) = (self.b.ncols(), self.y.ncols(), self.y.nrows(), roots.len());
-        let size = eigen.values.iter().fold(0.0, |m: f64, v| m.max(v.abs()))
-            + sums.phi.norm_max();
+        let size = eigen.values.iter().fold(0.0, |m: f64, v| m.max(v.abs())) + sums.phi.norm_max();
         let nu = Mat::from_fn(n, g, |l, j| eigen.vectors[(l, roots[j].0 - 1)]);
         let yy = Cholesky::factor(sums.yy.as_ref(), "products of the labels of task 2")?;
         let e = yy.solve(matmul(sums.gy.transpose(), nu.as_ref()).as_ref());
@@ -335,7 +337,8 @@ impl TwoTaskOutputs {
                     return Err(self.unsolved("the slope of Psi(rho) at its root", alpha, f64::INFINITY));
                 }
                 let scale = (t / slope).sqrt();
-                let turn = |x: &Mat<f64>, i: usize| scale * (0..g).map(|k| x[(i, k)] * mixed.vectors[(k, j)]).sum::<f64>();
+                let turn =
+                    |x: &Mat<f64>, i: usize| scale * (0..g).map(|k| x[(i, k)] * mixed.vectors[(k, j)]).sum::<f64>();
                 Ok(General {
                     r,
                     theta: (0..n).map(|l| turn(&nu, l)).collect(),
@@ -404,20 +407,15 @@ impl TwoTaskOutputs {
             residual,
             steps: 0,
             trace: vec![],
-            advice: "the change kernel of task 2 may be singular; remove repeated inputs, or use a finite lambda".into(),
+            advice: "the change kernel of task 2 may be singular; remove repeated inputs, or use a finite lambda"
+                .into(),
         }
     }
 }
 
 /// No directions.
 fn empty(m: usize) -> Group {
-    Group {
-        places: vec![],
-        f: Mat::zeros(m, 0),
-        e: Mat::zeros(0, m),
-        own: Mat::zeros(0, 0),
-        earlier: Mat::zeros(0, 0),
-    }
+    Group { places: vec![], f: Mat::zeros(m, 0), e: Mat::zeros(0, m), own: Mat::zeros(0, 0), earlier: Mat::zeros(0, 0) }
 }
 
 /// `A^{-1} B` of small matrices.

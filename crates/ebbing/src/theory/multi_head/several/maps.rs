@@ -295,8 +295,8 @@ impl TwoTaskOutputs {
             for k in 0..count {
                 sum -= 2.0 * overlap[(k, k)] * (single(k, qd) - single(k, de));
                 for l in 0..count {
-                    sum += overlap[(k, l)]
-                        * (group.own[(k, l)] * square[(k, l)] - group.earlier[(k, l)] * form[(k, l)]);
+                    sum +=
+                        overlap[(k, l)] * (group.own[(k, l)] * square[(k, l)] - group.earlier[(k, l)] * form[(k, l)]);
                 }
             }
             sum

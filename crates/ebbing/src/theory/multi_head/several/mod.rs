@@ -10,9 +10,9 @@
 //! same with every kernel replaced by 1. Earlier tasks stay as they are, as for one output.
 
 mod accuracy;
+mod alike;
 #[cfg(test)]
 mod checks;
-mod alike;
 mod dense;
 mod equations;
 mod frame;

@@ -208,24 +208,6 @@ fn line_search<F: Form>(form: &F, at: &Local<F::Work>, x: &Mat<f64>, z: &Mat<f64
     Ok(None)
 }
 
-/// The first solution of several starts.
-///
-/// # Errors
-/// [`Error::NotConverged`] with one line per start.
-pub(super) fn solve<F: Form>(form: &F, starts: &[Frame], what: &str) -> Result<Solution> {
-    let (mut trace, mut best) = (Vec::new(), f64::INFINITY);
-    for start in starts {
-        match newton(form, start)? {
-            Outcome::Solved(solution) => return Ok(*solution),
-            Outcome::Failed(why, residual) => {
-                best = best.min(residual);
-                trace.push(format!("from rho = {:.3?}: {why}", start.rho));
-            }
-        }
-    }
-    Err(failure(what, best, trace))
-}
-
 /// Equations that no start solved.
 pub(super) fn failure(what: &str, residual: f64, trace: Vec<String>) -> Error {
     Error::NotConverged {

@@ -19,6 +19,7 @@ use crate::theory::multi_head::one_task::{OneTask, quadratic_root};
 use crate::theory::multi_head::saddle::TOLERANCE;
 use crate::theory::multi_head::settings::ReadoutPrior;
 use crate::theory::multi_head::small::solve_small;
+use crate::theory::multi_head::solve::digits;
 
 /// One task, ready for any width.
 #[derive(Debug, Clone)]
@@ -143,6 +144,22 @@ impl OneTaskOutputs {
         }
     }
 
+    /// The decimal digits that the condition of the renormalized kernel leaves.
+    ///
+    /// # Errors
+    /// Those of an eigendecomposition of U.
+    pub fn digits(&self, u: &Mat<f64>) -> Result<f64> {
+        match &self.form {
+            Form::Interpolating { factor, .. } => Ok(factor.digits()),
+            Form::Thermal { values, ridge, .. } => {
+                let eigen = SymmetricEigen::factor(u.as_ref(), "U1 of a task learned alone")?;
+                let ends = |v: &[f64]| (v.first().copied().unwrap_or(0.0), v.last().copied().unwrap_or(0.0));
+                let ((low, high), (least, most)) = (ends(values), ends(&eigen.values));
+                Ok(digits((high * most + ridge) / (low * least + ridge)))
+            }
+        }
+    }
+
     /// Mean and covariance on inputs, from the kernel `k` between them and the training inputs and its own diagonal.
     ///
     /// # Errors
@@ -153,14 +170,12 @@ impl OneTaskOutputs {
             Form::Interpolating { factor, solved, .. } => {
                 let half = factor.half_solve(k.transpose());
                 let free = |i: usize| diagonal[i] - half.col_as_slice(i).iter().map(|h| h * h).sum::<f64>();
-                let covariance =
-                    (0..n).map(|i| Mat::from_fn(m, m, |a, b| u[(a, b)] * free(i))).collect();
+                let covariance = (0..n).map(|i| Mat::from_fn(m, m, |a, b| u[(a, b)] * free(i))).collect();
                 Ok(OutputPrediction { mean: matmul(k, solved.as_ref()), covariance, exponent: 0.0 })
             }
             Form::Thermal { values, vectors, labels, ridge } => {
                 let eigen = SymmetricEigen::factor(u.as_ref(), "U1 of a task learned alone")?;
-                let (rows, rotated) =
-                    (matmul(k, vectors.as_ref()), matmul(labels.as_ref(), eigen.vectors.as_ref()));
+                let (rows, rotated) = (matmul(k, vectors.as_ref()), matmul(labels.as_ref(), eigen.vectors.as_ref()));
                 let p = values.len();
                 let gain = Mat::from_fn(p, m, |i, a| eigen.values[a] / (values[i] * eigen.values[a] + ridge));
                 let weighted = Mat::from_fn(p, m, |i, a| gain[(i, a)] * rotated[(i, a)]);
@@ -311,8 +326,7 @@ impl Thermal<'_> {
             for _ in 0..40 {
                 let x: Vec<f64> = step.iter().map(|s| s * part / long).collect();
                 let (next, turn) = exponential(&u, from_coordinates(&x, m).as_ref())?;
-                let (moved_axes, moved) =
-                    (matmul(axes.as_ref(), turn.as_ref()), matmul(y.as_ref(), turn.as_ref()));
+                let (moved_axes, moved) = (matmul(axes.as_ref(), turn.as_ref()), matmul(y.as_ref(), turn.as_ref()));
                 let point = self.point(&next, &moved);
                 if point.value < at.value || (norm < 1e-6 && scaled(&point) < scaled(&at)) {
                     (u, axes, y, at) = (next, moved_axes, moved, point);

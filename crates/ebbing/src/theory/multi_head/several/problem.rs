@@ -99,9 +99,7 @@ impl Problem {
                 .collect(),
             Covariance::Whole(all) => {
                 let sums = matmul(all.transpose(), v);
-                (0..v.ncols())
-                    .map(|b| Mat::from_fn(n, n, |k, l| sums[(packed(k, l), b)] / self.width))
-                    .collect()
+                (0..v.ncols()).map(|b| Mat::from_fn(n, n, |k, l| sums[(packed(k, l), b)] / self.width)).collect()
             }
         }
     }
@@ -136,7 +134,8 @@ impl Problem {
         let (p, m, n) = (self.rows(), theta.nrows(), self.unknowns());
         if let Covariance::Scaled { scale, shape } = &self.covariance {
             let product = matmul(matmul(theta, shape.as_ref()).as_ref(), theta.transpose());
-            let flat: Vec<f64> = (0..m).flat_map(|a| (0..=a).map(move |c| (a, c))).map(|(a, c)| product[(a, c)]).collect();
+            let flat: Vec<f64> =
+                (0..m).flat_map(|a| (0..=a).map(move |c| (a, c))).map(|(a, c)| product[(a, c)]).collect();
             return Mat::from_fn(p, m * (m + 1) / 2, |i, ac| scale[i] * flat[ac]);
         }
         let mut both = Mat::zeros(p, m * (m + 1) / 2);
@@ -224,8 +223,7 @@ impl Form for Problem {
         let mut theta_residual: f64 = 0.0;
         for b in 0..m {
             let gram = matmul(self.g.transpose(), weighted(&self.g, w.col_as_slice(b)).as_ref());
-            let matrix =
-                Mat::from_fn(n, n, |k, l| gram[(k, l)] / width + spreads[b][(k, l)] - self.unit[(k, l)]);
+            let matrix = Mat::from_fn(n, n, |k, l| gram[(k, l)] / width + spreads[b][(k, l)] - self.unit[(k, l)]);
             let rows = as_rows(&matrix);
             let right: Vec<f64> = (0..n).map(|k| known[(k, b)] / width).collect();
             let row = solve_small(&rows, &right);
@@ -343,20 +341,20 @@ impl Form for Problem {
             let back = matmul(follow.transpose(), solved.as_ref());
             for i in 0..2 * m {
                 for j in 0..2 * m {
-                    let (a_, c_) = (i % m, j % m);
+                    let (one, other) = (i % m, j % m);
                     let direct = match (i < m, j < m) {
                         (true, true) => {
                             let rho = |a: usize| 1.0 + local.frame.rho[a];
-                            let prior = a[(a_, c_)] * (0.25 * rho(b) + 0.125 * (rho(a_) + rho(c_)));
-                            prior + 0.25 * (sum(i, j) + lm[(a_, c_)])
+                            let prior = a[(one, other)] * (0.25 * rho(b) + 0.125 * (rho(one) + rho(other)));
+                            prior + 0.25 * (sum(i, j) + lm[(one, other)])
                         }
                         // Half of what multiplies X_ab Z_cb: it stands at (i, j) and at (j, i).
-                        (true, false) | (false, true) => 0.5 * (a[(a_, c_)] + sum(i, j)),
-                        (false, false) => sum(i, j) + pairs[(packed(a_, c_), b)] / width,
+                        (true, false) | (false, true) => 0.5 * (a[(one, other)] + sum(i, j)),
+                        (false, false) => sum(i, j) + pairs[(packed(one, other), b)] / width,
                     };
-                    let entry = 2.0 * weight(a_, b) * weight(c_, b) * (direct - 0.25 * back[(i, j)]);
+                    let entry = 2.0 * weight(one, b) * weight(other, b) * (direct - 0.25 * back[(i, j)]);
                     let place = |k: usize, a: usize| if k < m { packed(a, b) } else { half + packed(a, b) };
-                    hessian[(place(i, a_), place(j, c_))] += entry;
+                    hessian[(place(i, one), place(j, other))] += entry;
                 }
             }
         }

@@ -78,6 +78,7 @@ impl Finite {
             let silent = self.spans[0].silent.ncols();
             let one = OneTaskOutputs::new(blocks.k1[0].as_ref(), &blocks.y, self.ridge, silent, &kernel)?;
             let first = one.factor(self.width, self.readout)?;
+            self.digits = one.digits(&first.u)?;
             self.note(t, "U1(1,1)", first.residual);
             self.silent.push(first.silent);
             let zero = Mat::zeros(first.u.nrows(), first.u.nrows());
@@ -91,6 +92,11 @@ impl Finite {
             self.silent.push(if self.ridge == 0.0 { without_labels(sigma2, alpha) } else { 0.0 });
             Factors::new(&solution.theta, &self.outputs(t - 1), solution.frame.d(), solution.frame.u0())
         };
+        if self.tasks.len() == 1 {
+            // Nothing follows that would need K̃_11 itself.
+            self.factors.push(factors);
+            return Ok(());
+        }
         let lesson = |blocks: &Blocks, name| Lesson {
             tilde: (0..t)
                 .map(|s| combination(&factors.d[s], &blocks.k1[s], &factors.u0[s], &blocks.delta[s]))
@@ -128,8 +134,7 @@ impl Finite {
         }
         let (start, basis) = self.thermal_start(t, blocks, &covariance, &outputs)?;
         let parts = Parts::new(&self.chain, blocks, &outputs, basis.as_ref());
-        let dense =
-            parts.dense(&self.chain, blocks, (basis.as_ref(), self.ridge), covariance, (self.width, sigma2));
+        let dense = parts.dense(&self.chain, blocks, (basis.as_ref(), self.ridge), covariance, (self.width, sigma2));
         let (mut trace, mut best) = (Vec::new(), f64::INFINITY);
         for frame in &start {
             match newton(&dense, frame)? {
@@ -165,8 +170,7 @@ impl Finite {
             let pencil = self.pencil(blocks, shift, t)?;
             basis = pencil.vectors.clone();
             let parts = Parts::new(&self.chain, blocks, outputs, basis.as_ref());
-            let problem =
-                parts.problem(&self.chain, pencil.values, unit.clone(), self.width, self.readout.sigma2);
+            let problem = parts.problem(&self.chain, pencil.values, unit.clone(), self.width, self.readout.sigma2);
             let Some(frame) = problem.starts(&problem.grid())?.into_iter().next() else { break };
             let m = frame.size();
             let size = frame.logdet()? / m as f64;
@@ -259,6 +263,9 @@ impl Finite {
     /// # Errors
     /// Those of [`super::SeveralOutputs::predict`].
     pub fn predict(&self, head: usize, time: usize, x: MatRef<'_, f64>) -> Result<OutputPrediction> {
+        if time == 1 {
+            return self.alone(head, x);
+        }
         let (k1, delta) = self.kernels_at(time, x)?;
         let (mut kappa, mut c) = (Vec::new(), Vec::new());
         for t in 1..=time {
@@ -355,9 +362,8 @@ pub(super) fn within(problem: &Problem, bound: f64, silent: usize, what: &str) -
     let at = |ln: f64| on_one_thread(|| Problem { sigma2: ln.exp(), ..problem.clone() }.solve(what));
     let norm = |solution: &Solution, ln: f64| {
         let (m, frame) = (solution.frame.size(), &solution.frame);
-        let sum: f64 = (0..m)
-            .map(|a| (1.0 + frame.rho[a]) * (0..m).map(|i| frame.f[(i, a)].powi(2)).sum::<f64>())
-            .sum();
+        let sum: f64 =
+            (0..m).map(|a| (1.0 + frame.rho[a]) * (0..m).map(|i| frame.f[(i, a)].powi(2)).sum::<f64>()).sum();
         (sum + silent as f64 * without_labels(ln.exp(), problem.alpha())) / (m + silent) as f64
     };
     let high = problem.sigma2.ln();

@@ -138,9 +138,8 @@ impl Parts {
     fn pairs<R>(&self, chain: &Chain, f: impl Fn(&[(Mat<f64>, Mat<f64>)]) -> R) -> Vec<R> {
         let mut all = Vec::new();
         for k in 0..self.x.len() {
-            let spread: Vec<Mat<f64>> = (0..=self.source[k])
-                .map(|r| matmul(self.x[k].as_ref(), chain.covariance(self.source[k], r)))
-                .collect();
+            let spread: Vec<Mat<f64>> =
+                (0..=self.source[k]).map(|r| matmul(self.x[k].as_ref(), chain.covariance(self.source[k], r))).collect();
             for l in 0..=k {
                 all.push(f(&self.products(k, l, &spread[self.source[l]])));
             }

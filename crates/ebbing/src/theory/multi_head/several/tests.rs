@@ -197,7 +197,8 @@ fn whole_matrices_agree_with_the_basis_and_with_differences() {
         assert!((slope - g[k]).abs() < 1e-7 * (1.0 + slope.abs()), "{k}: {slope} {}", g[k]);
         for l in 0..2 * half {
             let h = 1e-3;
-            let second = (step(k, h, l, h) - step(k, h, l, -h) - step(k, -h, l, h) + step(k, -h, l, -h)) / (4.0 * h * h);
+            let second =
+                (step(k, h, l, h) - step(k, h, l, -h) - step(k, -h, l, h) + step(k, -h, l, -h)) / (4.0 * h * h);
             let got = hessian[(k, l)];
             // Truncation h² times fourth derivatives of order ten, rounding 1e-14/h².
             assert!((second - got).abs() < 1e-4 * (1.0 + got.abs()), "({k}, {l}): {second} {got}");
@@ -208,17 +209,24 @@ fn whole_matrices_agree_with_the_basis_and_with_differences() {
 /// The machinery of several outputs with one output each is the theory of one output.
 #[test]
 fn one_output_is_the_theory_of_one_output() {
-    for (beta, lambda) in [(f64::INFINITY, 0.0), (f64::INFINITY, 3.0), (f64::INFINITY, 1e4), (50.0, 3.0), (2000.0, 100.0)] {
+    for (beta, lambda) in
+        [(f64::INFINITY, 0.0), (f64::INFINITY, 3.0), (f64::INFINITY, 1e4), (50.0, 3.0), (2000.0, 100.0)]
+    {
         let settings = MultiHeadSettings { lambda, beta, width: Some(12.0), sigma2: 0.9, ..Default::default() };
         let tasks = tasks(&[(9, 1), (14, 1), (11, 1)], 20, 3);
-        let (several, one) =
-            (Finite::new(&tasks, &settings).unwrap(), MultiHead::new(&tasks, &settings, &crate::Context::default()).unwrap());
+        let (several, one) = (
+            Finite::new(&tasks, &settings).unwrap(),
+            MultiHead::new(&tasks, &settings, &crate::Context::default()).unwrap(),
+        );
         for t in 1..=3 {
             for s in 1..=t {
                 // Both solve their equations to rounding.
                 let pairs = [(several.u1(t, s), one.u1(t, s)), (several.u0(t, s), one.u0(t, s))];
                 for (a, b) in pairs {
-                    assert!((a[(0, 0)] - b).abs() < 1e-10 * (1.0 + b.abs()), "beta {beta}, lambda {lambda}, ({t}, {s}): {a:?} {b}");
+                    assert!(
+                        (a[(0, 0)] - b).abs() < 1e-10 * (1.0 + b.abs()),
+                        "beta {beta}, lambda {lambda}, ({t}, {s}): {a:?} {b}"
+                    );
                 }
             }
             for head in 1..=t {
@@ -226,7 +234,10 @@ fn one_output_is_the_theory_of_one_output() {
                 let (a, b) = (several.predict(head, t, x).unwrap(), one.predict(head, t, x).unwrap());
                 for i in 0..x.nrows() {
                     assert!((a.mean[(i, 0)] - b.mean[i]).abs() < 1e-9, "{lambda} {beta}");
-                    assert!((a.covariance[i][(0, 0)] - b.variance[i]).abs() < 1e-9 * (1.0 + one.u1(t, t)), "{lambda} {beta}");
+                    assert!(
+                        (a.covariance[i][(0, 0)] - b.variance[i]).abs() < 1e-9 * (1.0 + one.u1(t, t)),
+                        "{lambda} {beta}"
+                    );
                 }
             }
             let (a, b) = (several.alone(t, tasks[0].x.as_ref()).unwrap(), one.alone(t, tasks[0].x.as_ref()).unwrap());
@@ -236,7 +247,13 @@ fn one_output_is_the_theory_of_one_output() {
 }
 
 /// `ln det K̃ + Tr K̃^{-1}Σ + (Y−ḡ)ᵀK̃^{-1}(Y−ḡ)` of the last task from whole Kronecker matrices, or of 1×1 kernels without labels.
-fn direct(tasks: &[Task], settings: &MultiHeadSettings, u1: &dyn Fn(usize, usize) -> Mat<f64>, u0: &dyn Fn(usize, usize) -> Mat<f64>, unit: bool) -> f64 {
+fn direct(
+    tasks: &[Task],
+    settings: &MultiHeadSettings,
+    u1: &dyn Fn(usize, usize) -> Mat<f64>,
+    u0: &dyn Fn(usize, usize) -> Mat<f64>,
+    unit: bool,
+) -> f64 {
     let count = tasks.len();
     let kernel = |kind, t: usize, s: usize| {
         if unit {
@@ -260,7 +277,8 @@ fn direct(tasks: &[Task], settings: &MultiHeadSettings, u1: &dyn Fn(usize, usize
     };
     // A sample of errors is linear in f⁰ and Y: rows of the map per task, as matrices over the tasks before.
     let y = |t: usize| {
-        let flat: Vec<f64> = (0..tasks[t - 1].y.ncols()).flat_map(|a| tasks[t - 1].y.col_as_slice(a).to_vec()).collect();
+        let flat: Vec<f64> =
+            (0..tasks[t - 1].y.ncols()).flat_map(|a| tasks[t - 1].y.col_as_slice(a).to_vec()).collect();
         if unit { Mat::zeros(tasks[t - 1].y.ncols(), 1) } else { Mat::from_fn(flat.len(), 1, |i, _| flat[i]) }
     };
     // A_Ts from u = 𝓛^{-1}: back substitution block by block.
@@ -333,7 +351,10 @@ fn solutions_are_stationary_points_of_the_printed_free_energy() {
                             };
                             let slope = (energy(&step(1e-5)) - energy(&step(-1e-5))) / 2e-5;
                             // Truncation h² and rounding 1e-14/h, times inverse factors of order ten.
-                            assert!(slope.abs() < 2e-7, "beta {beta}, step {count}, ({s}, {first}) [{a}, {c}]: {slope}");
+                            assert!(
+                                slope.abs() < 2e-7,
+                                "beta {beta}, step {count}, ({s}, {first}) [{a}, {c}]: {slope}"
+                            );
                         }
                     }
                 }
@@ -366,7 +387,12 @@ fn two_routes_to_two_tasks() {
             let (a, b) = (pair.predict(head, &point, x.as_ref()).unwrap(), whole.predict(head, 2, x.as_ref()).unwrap());
             assert!(differ(&a.mean, &b.mean) < tolerance, "lambda {lambda}, head {head}");
             for i in 0..5 {
-                assert!(differ(&a.covariance[i], &b.covariance[i]) < tolerance, "lambda {lambda}, head {head}: {:?} {:?}", a.covariance[i], b.covariance[i]);
+                assert!(
+                    differ(&a.covariance[i], &b.covariance[i]) < tolerance,
+                    "lambda {lambda}, head {head}: {:?} {:?}",
+                    a.covariance[i],
+                    b.covariance[i]
+                );
             }
             let maps = pair.maps(head, x.as_ref(), y.as_ref()).unwrap();
             let losses = pair.losses(&maps, &[point.clone(), point.clone()]);
