@@ -2,7 +2,8 @@
 //!
 //! At β = ∞ a direction without labels (targets that sum to zero over classes, a class that does not occur) is a problem of its own
 //! by the symmetry of its sign: `U1 = σ²(1−α)` there, 0 above α = 1, and no overlap with anything else. The equations of the rest
-//! would be singular with it, so it is taken out and put back.
+//! would be singular with it, so it is taken out and put back. Above α = 1 this is not the limit of small labels: at β = ∞ even the
+//! smallest are learned exactly, which hidden weights have to serve.
 
 use super::frame::symmetric;
 use crate::error::Result;
