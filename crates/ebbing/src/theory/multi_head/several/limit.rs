@@ -18,7 +18,7 @@
 //! The number of generalizing directions is that of negative eigenvalues of `Ψ(r*) = Φ − by yy^{-1}byᵀ` (m_1 × m_1): the k-th critical
 //! load is where the k-th of them turns negative. At most m_1 directions can generalize.
 
-use super::frame::symmetric;
+use super::frame::{Frame, symmetric};
 use super::maps::{Group, Maps};
 use super::one_task::{FirstFactors, without_labels};
 use super::pair::{TwoTaskOutputs, TwoTaskOutputsPoint};
@@ -144,40 +144,8 @@ impl TwoTaskOutputs {
         if k > m {
             return Err(self.unsolved("at most one root per output", alpha, k as f64));
         }
-        let at = problem.at_rho(star).ok_or_else(|| self.unsolved("t(rho) = 0", alpha, f64::INFINITY))?;
+        let (f, e, residual) = self.frames(problem, star, &general, alpha)?;
         let sums = self.sums_at(problem, star)?;
-        // Dual vectors of overfitting directions: orthogonal in 𝓡(r*) to those that generalize.
-        let towards = Mat::from_fn(m, k, |a, j| {
-            let image = |a: usize| (0..m).map(|b| at.r[(a, b)] * general[j].e[b]).sum::<f64>();
-            image(a) / (0..m).map(|a| image(a).powi(2)).sum::<f64>().sqrt()
-        });
-        let products = symmetric(matmul(towards.as_ref(), towards.transpose()).as_ref());
-        let basis = SymmetricEigen::factor(products.as_ref(), "directions that overfit")?.vectors;
-        let duals = Mat::from_fn(m, m, |a, j| if a < h { basis[(j, a)] } else { general[a - h].e[j] });
-        let frames = inverse_of(&duals);
-        let part = |x: &Mat<f64>| Mat::from_fn(m, h, |i, a| x[(i, a)]);
-        let (f_raw, n_raw) = (part(&frames), Mat::from_fn(m, h, |j, a| basis[(j, a)]));
-        let mut residual = (1.0 - self.y.nrows() as f64 / self.pair.load_at(star) / problem.width).abs();
-        let (mut f, mut e) = (frames.clone(), duals.clone());
-        if h > 0 {
-            // B R B = P for B = CᵀC, ε = C Nᵀ.
-            let r = symmetric(matmul(matmul(n_raw.transpose(), at.r.as_ref()).as_ref(), n_raw.as_ref()).as_ref());
-            let p = symmetric(matmul(f_raw.transpose(), f_raw.as_ref()).as_ref());
-            let scale = star / self.readout.sigma2;
-            let p = Mat::from_fn(h, h, |a, b| scale * p[(a, b)]);
-            let b = self.riccati(&r, &p, alpha)?;
-            let back = matmul(matmul(b.as_ref(), r.as_ref()).as_ref(), b.as_ref());
-            residual = residual.max((&back - &p).norm_l2() / p.norm_l2());
-            let c = Cholesky::factor(b.as_ref(), "directions that overfit")?;
-            // ε = Lᵀ Nᵀ and f = F L^{-T}, B = L Lᵀ.
-            let (ce, cf) = (matmul(c.l().transpose(), n_raw.transpose()), c.half_solve(f_raw.transpose()));
-            for a in 0..h {
-                for j in 0..m {
-                    e[(a, j)] = ce[(a, j)];
-                    f[(j, a)] = cf[(a, j)];
-                }
-            }
-        }
         // θ = Σ f_a θ̃_a: Φ^{-1}by ε for those that overfit, ν for those that generalize.
         let mut theta = Mat::zeros(m, n);
         let follow = solved(&sums.phi, &sums.gy);
@@ -224,6 +192,64 @@ impl TwoTaskOutputs {
         let maps =
             Maps { u11: first.u.clone(), theta, rho, f, e, change, spread, exponent, silent: (first.silent, 0.0) };
         self.assembled(alpha, &first, maps, [u22.clone(), u22, Mat::zeros(m, m)], regimes, residuals)
+    }
+
+    /// All directions at r*, f in columns and e in rows: those that overfit first, then `general`.
+    fn frames(
+        &self,
+        problem: &Problem,
+        star: f64,
+        general: &[General],
+        alpha: f64,
+    ) -> Result<(Mat<f64>, Mat<f64>, f64)> {
+        let m = self.y.ncols();
+        let (k, h) = (general.len(), m - general.len());
+        let at = problem.at_rho(star).ok_or_else(|| self.unsolved("t(rho) = 0", alpha, f64::INFINITY))?;
+        // Dual vectors of overfitting directions: orthogonal in 𝓡(r*) to those that generalize.
+        let towards = Mat::from_fn(m, k, |a, j| {
+            let image = |a: usize| (0..m).map(|b| at.r[(a, b)] * general[j].e[b]).sum::<f64>();
+            image(a) / (0..m).map(|a| image(a).powi(2)).sum::<f64>().sqrt()
+        });
+        let products = symmetric(matmul(towards.as_ref(), towards.transpose()).as_ref());
+        let basis = SymmetricEigen::factor(products.as_ref(), "directions that overfit")?.vectors;
+        let duals = Mat::from_fn(m, m, |a, j| if a < h { basis[(j, a)] } else { general[a - h].e[j] });
+        let frames = inverse_of(&duals);
+        let part = |x: &Mat<f64>| Mat::from_fn(m, h, |i, a| x[(i, a)]);
+        let (f_raw, n_raw) = (part(&frames), Mat::from_fn(m, h, |j, a| basis[(j, a)]));
+        let mut residual = (1.0 - self.y.nrows() as f64 / self.pair.load_at(star) / problem.width).abs();
+        let (mut f, mut e) = (frames.clone(), duals.clone());
+        if h > 0 {
+            // B R B = P for B = CᵀC, ε = C Nᵀ.
+            let r = symmetric(matmul(matmul(n_raw.transpose(), at.r.as_ref()).as_ref(), n_raw.as_ref()).as_ref());
+            let p = symmetric(matmul(f_raw.transpose(), f_raw.as_ref()).as_ref());
+            let scale = star / self.readout.sigma2;
+            let p = Mat::from_fn(h, h, |a, b| scale * p[(a, b)]);
+            let b = self.riccati(&r, &p, alpha)?;
+            let back = matmul(matmul(b.as_ref(), r.as_ref()).as_ref(), b.as_ref());
+            residual = residual.max((&back - &p).norm_l2() / p.norm_l2());
+            let c = Cholesky::factor(b.as_ref(), "directions that overfit")?;
+            // ε = Lᵀ Nᵀ and f = F L^{-T}, B = L Lᵀ.
+            let (ce, cf) = (matmul(c.l().transpose(), n_raw.transpose()), c.half_solve(f_raw.transpose()));
+            for a in 0..h {
+                for j in 0..m {
+                    e[(a, j)] = ce[(a, j)];
+                    f[(j, a)] = cf[(a, j)];
+                }
+            }
+        }
+        Ok((f, e, residual))
+    }
+
+    /// Where the limit puts the directions at a large finite λ: a start for Newton's method. `None` below α = 1, or where the limit
+    /// has no solution.
+    pub(super) fn start_beyond(&self, problem: &Problem) -> Option<Frame> {
+        let alpha = problem.alpha();
+        let star = (alpha > 1.0).then(|| self.pair.rho_star(alpha).ok()).flatten()?;
+        let general = self.generalizing(problem, star, alpha).ok().filter(|g| g.len() <= self.y.ncols())?;
+        let (f, e, _) = self.frames(problem, star, &general, alpha).ok()?;
+        let h = self.y.ncols() - general.len();
+        let rho = (0..self.y.ncols()).map(|a| if a < h { star } else { general[a - h].r }).collect();
+        Some(Frame { f, e, rho })
     }
 
     /// A point from its maps and its factors u22, u0 and d.

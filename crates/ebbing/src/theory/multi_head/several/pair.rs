@@ -20,6 +20,9 @@ use crate::theory::multi_head::settings::{MultiHeadSettings, ReadoutPrior, check
 use crate::theory::multi_head::solve::EquationResidual;
 use crate::theory::multi_head::two_tasks::{Power, TwoTasks};
 
+/// From this λ on, directions start where the limit λ → ∞ puts them.
+const LARGE: f64 = 1e3;
+
 /// Two tasks with several outputs each, at one λ (finite or ∞) and β = ∞.
 ///
 /// ```
@@ -175,6 +178,7 @@ impl TwoTaskOutputs {
             unit: Mat::from_fn(u11.nrows(), u11.nrows(), |i, j| -u11[(i, j)]),
             width,
             sigma2: self.readout.sigma2,
+            near: None,
         }
     }
 
@@ -190,7 +194,10 @@ impl TwoTaskOutputs {
         }
         let width = self.y.nrows() as f64 / alpha;
         let first = self.first.factor(width, self.readout)?;
-        let problem = self.problem(width, &first.u);
+        let mut problem = self.problem(width, &first.u);
+        if self.lambda() >= LARGE {
+            problem.near = self.start_beyond(&problem);
+        }
         let what =
             format!("the renormalization factors of two tasks at alpha = {alpha}, lambda = {}", chosen(self.lambda()));
         let silent = self.spans[1].silent.ncols();

@@ -47,6 +47,8 @@ pub(super) struct Problem {
     pub width: f64,
     /// The prior variance of readouts.
     pub sigma2: f64,
+    /// A start that is known to be near, if any.
+    pub near: Option<Frame>,
 }
 
 /// What [`Problem`] keeps between equations and Jacobian.

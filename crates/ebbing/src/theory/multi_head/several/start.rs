@@ -153,7 +153,22 @@ impl Problem {
     /// [`crate::Error::NotConverged`] where that fails too.
     pub fn solve(&self, what: &str) -> Result<Solution> {
         let (mut trace, mut best) = (Vec::new(), f64::INFINITY);
-        for frame in self.starts(&self.grid())? {
+        let mut near = self.near.iter().cloned();
+        let mut others = None;
+        loop {
+            // The starts along single outputs only where the near one does not serve.
+            let frame = match near.next() {
+                Some(frame) => frame,
+                None => {
+                    if others.is_none() {
+                        others = Some(self.starts(&self.grid())?.into_iter());
+                    }
+                    match others.as_mut().and_then(Iterator::next) {
+                        Some(frame) => frame,
+                        None => break,
+                    }
+                }
+            };
             match newton(self, &frame)? {
                 Outcome::Solved(solution) => return Ok(*solution),
                 Outcome::Failed(why, residual) => {

@@ -176,7 +176,7 @@ impl Parts {
     /// The problem in the pencil's basis, with eigenvalues s.
     pub fn problem(self, chain: &Chain, s: Vec<f64>, unit: Mat<f64>, width: f64, sigma2: f64) -> Problem {
         let covariance = Covariance::Whole(self.diagonals(chain));
-        Problem { s, y: self.y, g: self.g, covariance, unit, width, sigma2 }
+        Problem { s, y: self.y, g: self.g, covariance, unit, width, sigma2, near: None }
     }
 
     /// The problem with whole matrices, in the basis v.

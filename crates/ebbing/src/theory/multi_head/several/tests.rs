@@ -33,7 +33,7 @@ fn random(p: usize, m: usize, n: usize, whole: bool, seed: u64) -> Problem {
     } else {
         Covariance::Scaled { scale: (0..p).map(|_| -0.8 * s.uniform()).collect(), shape }
     };
-    Problem { s: values, y, g, covariance, unit, width: 1.4 * p as f64, sigma2: 0.9 }
+    Problem { s: values, y, g, covariance, unit, width: 1.4 * p as f64, sigma2: 0.9, near: None }
 }
 
 fn some_frame(m: usize, seed: u64) -> Frame {
