@@ -1,6 +1,8 @@
 //! What 200 loads of two tasks cost beside what they cannot avoid: kernels, one pencil, the products for H; in one run.
 //!
-//! `cargo bench -p ebbing-benches --bench multi_head [-- EXAMPLES]` (default 2000)
+//! Then what several outputs per head cost beside one: ten classes, 100 loads, and the same in two numbers per factor.
+//!
+//! `cargo bench -p ebbing-benches --bench multi_head [-- EXAMPLES]` (default 2000; half of it for several outputs)
 
 mod timing;
 
@@ -9,7 +11,7 @@ use ebbing::kernels::{Activation, Architecture, KernelKind, WeightPrior};
 use ebbing::linalg::{Cholesky, Mat, MatRef, Pencil, matmul};
 use ebbing::rng::Stream;
 use ebbing::tasks::TestSet;
-use ebbing::theory::multi_head::{MultiHeadSettings, Power, TwoTasks};
+use ebbing::theory::multi_head::{Classes, MultiHeadSettings, Power, TwoTaskOutputs, TwoTasks};
 use ebbing::{Kernel, Result, Task};
 use std::hint::black_box;
 use timing::timed;
@@ -119,6 +121,39 @@ fn floor(tasks: &[Task], lambda: f64) -> Result<Floor> {
     Ok(Floor { kernels, pencil: pencil_time, products })
 }
 
+/// Factors at 100 loads for ten classes, and for one output, decomposition included.
+fn several(size: usize) -> Result<()> {
+    const CLASSES: usize = 10;
+    let one = tasks(size);
+    let many: Vec<Task> = one
+        .iter()
+        .map(|task| {
+            Task::new(task.x.clone(), Mat::from_fn(size, CLASSES, |i, a| f64::from(u8::from(i % CLASSES == a))))
+        })
+        .collect();
+    let loads: Vec<f64> = (0..100).map(|i| 0.1 * 100f64.powf(f64::from(i) / 99.0)).collect();
+    println!("P = {size}, {} loads: factors of {CLASSES} outputs beside one, processor time", loads.len());
+    for lambda in [f64::INFINITY, 1e4, 10.0] {
+        let settings = MultiHeadSettings { lambda, ..MultiHeadSettings::default() };
+        let context = Context::default();
+        let (single, base) = timed(|| TwoTasks::new(&one, &settings, &context)?.points(&loads));
+        black_box(single?.len());
+        let (all, time) = timed(|| TwoTaskOutputs::new(&many, &settings, &context)?.points(&loads));
+        black_box(all?.len());
+        print!("lambda = {lambda}: one {:.2} s, ten {:.2} s, ratio {:.1}", base[1], time[1], time[1] / base[1]);
+        if lambda.is_finite() {
+            let (alike, time) = timed(|| {
+                let two = TwoTaskOutputs::new(&many, &settings, &context)?;
+                two.alike(Classes::Shared)?.points(&loads)
+            });
+            black_box(alike?.len());
+            print!("; alike {:.2} s, ratio {:.2}", time[1], time[1] / base[1]);
+        }
+        println!();
+    }
+    Ok(())
+}
+
 fn main() -> Result<()> {
     let size = std::env::args().skip(1).find_map(|a| a.parse().ok()).unwrap_or(2000);
     let tasks = tasks(size);
@@ -145,6 +180,7 @@ fn main() -> Result<()> {
         black_box(points?.len());
         println!("  {LOADS} loads' factors alone {}", show(time));
     }
+    several(size / 2)?;
     if let Some(peak) = peak_megabytes() {
         println!("largest resident memory {peak:.0} MB");
     }

@@ -59,6 +59,9 @@ pub use interference::{Interference, MeanInterference};
 pub use learner::{Fisher, Indexing, Learner, LossScale, PenaltyStep, Solver, TrainSettings};
 pub use levenberg::Minimum;
 pub use mlp::Mlp;
-pub use posterior::{Convergence, Heads, PosteriorSettings, SampledPosterior, convergence, sample_posterior};
+pub use posterior::{
+    Convergence, Heads, PosteriorSettings, SampledOutputs, SampledPosterior, convergence, sample_outputs,
+    sample_posterior,
+};
 pub use train::{TaskReport, Trained, Trainer};
 pub use watch::Stop;

@@ -9,7 +9,7 @@ use super::hmc::{self, Moves};
 use super::{Heads, PosteriorSettings};
 use crate::error::Result;
 use crate::kernels::{Activation, WeightPrior};
-use crate::linalg::{MatRef, column, dot, matvec};
+use crate::linalg::{Mat, MatRef, dot, matvec};
 use crate::metrics::squared_loss;
 use crate::rng::Stream;
 use crate::tasks::Task;
@@ -20,7 +20,8 @@ const STATES: usize = 8;
 /// What one chain measured, each number averaged over states of the phase that it belongs to.
 #[derive(Default)]
 pub(super) struct Chain {
-    pub u1: Vec<Vec<f64>>,
+    /// `A_tᵀA_s/N`, m_t × m_s.
+    pub overlaps: Vec<Vec<Mat<f64>>>,
     pub forgetting: Vec<f64>,
     pub test_loss: Vec<Option<f64>>,
     pub label_kernel: Vec<f64>,
@@ -42,8 +43,8 @@ struct Networks<'a> {
     layers: Layers,
     activation: Activation,
     heads: Heads,
-    /// The readout drawn after each task so far.
-    readouts: Vec<Vec<f64>>,
+    /// The readouts drawn after each task so far, N × m.
+    readouts: Vec<Mat<f64>>,
 }
 
 /// Runs one chain through all tasks.
@@ -59,8 +60,7 @@ pub(super) fn run(tasks: &[Task], settings: &PosteriorSettings, prior: WeightPri
     let mut networks = Networks { tasks, layers, activation, heads: settings.heads, readouts: Vec::new() };
     let mut chain = Chain::default();
     for t in 0..tasks.len() {
-        let y = labels(&tasks[t]);
-        let energy = energy(&networks, settings, prior, &w, &y);
+        let energy = energy(&networks, settings, prior, &w);
         if t > 0 {
             // A start from the conditional prior, independent of the draw that the condition itself is.
             let spread = energy.weight_variance.sqrt();
@@ -76,7 +76,7 @@ pub(super) fn run(tasks: &[Task], settings: &PosteriorSettings, prior: WeightPri
             |w, g| energy.evaluate(w, &mut work, g),
             |w, u| {
                 let distance = w.iter().zip(&energy.weight_mean).map(|(w, m)| (w - m).powi(2)).sum();
-                let now = [u, distance, networks.label_kernel(w, &tasks[t], &y)];
+                let now = [u, distance, networks.label_kernel(w, &tasks[t])];
                 followed.iter_mut().zip(now).for_each(|(all, now)| all.push(now));
                 // The last state is one of them.
                 if (settings.draws - followed[0].len()).is_multiple_of(stride) {
@@ -89,7 +89,7 @@ pub(super) fn run(tasks: &[Task], settings: &PosteriorSettings, prior: WeightPri
         chain.divergent += moved.divergent;
         chain.cause = chain.cause.or(moved.cause);
         let drawn =
-            states.into_iter().map(|w| Ok((energy.draw_readout(&w, &mut stream)?, w))).collect::<Result<Vec<_>>>()?;
+            states.into_iter().map(|w| Ok((energy.draw_readouts(&w, &mut stream)?, w))).collect::<Result<Vec<_>>>()?;
         networks.measure(&mut chain, &drawn)?;
         networks.readouts.extend(drawn.into_iter().last().map(|(a, _)| a));
     }
@@ -97,13 +97,7 @@ pub(super) fn run(tasks: &[Task], settings: &PosteriorSettings, prior: WeightPri
 }
 
 /// The posterior of the next task's weights, given the weights `w` and the readout after the last.
-fn energy<'a>(
-    networks: &'a Networks<'_>,
-    settings: &PosteriorSettings,
-    prior: WeightPrior,
-    w: &[f64],
-    y: &'a [f64],
-) -> Energy<'a> {
+fn energy<'a>(networks: &'a Networks<'_>, settings: &PosteriorSettings, prior: WeightPrior, w: &[f64]) -> Energy<'a> {
     let t = networks.readouts.len();
     let (keep, innovation) = (prior.lambda_tilde(), settings.sigma2 * prior.one_minus_lambda_tilde());
     let single_after_first = t > 0 && settings.heads == Heads::Single;
@@ -111,13 +105,13 @@ fn energy<'a>(
         layers: &networks.layers,
         activation: networks.activation,
         x: networks.tasks[t].x.as_ref(),
-        y,
+        y: networks.tasks[t].y.as_ref(),
         beta: settings.beta,
         weight_mean: w.iter().map(|w| if t == 0 { 0.0 } else { keep * w }).collect(),
         weight_variance: if t == 0 { settings.sigma2 } else { innovation },
         readout_mean: match networks.readouts.last() {
-            Some(a) if single_after_first => a.iter().map(|a| keep * a).collect(),
-            _ => vec![0.0; networks.layers.width()],
+            Some(a) if single_after_first => Mat::from_fn(a.nrows(), a.ncols(), |i, j| keep * a[(i, j)]),
+            _ => Mat::zeros(networks.layers.width(), networks.tasks[t].y.ncols()),
         },
         readout_variance: if single_after_first {
             innovation
@@ -129,56 +123,74 @@ fn energy<'a>(
 
 impl Networks<'_> {
     /// Reads off networks just after a task, given as readouts and hidden weights, and averages.
-    fn measure(&self, chain: &mut Chain, drawn: &[(Vec<f64>, Vec<f64>)]) -> Result<()> {
+    fn measure(&self, chain: &mut Chain, drawn: &[(Mat<f64>, Vec<f64>)]) -> Result<()> {
         let (t, n) = (self.readouts.len(), self.layers.width() as f64);
-        let average = |get: &dyn Fn(&[f64], &[f64]) -> Result<f64>| -> Result<f64> {
+        let average = |get: &dyn Fn(&Mat<f64>, &[f64]) -> Result<f64>| -> Result<f64> {
             let values = drawn.iter().map(|(a, w)| get(a, w)).collect::<Result<Vec<_>>>()?;
             Ok(values.iter().sum::<f64>() / values.len() as f64)
         };
         let mut overlaps = Vec::new();
         for s in 0..=t {
-            overlaps.push(average(&|a, _| Ok(dot(a, self.readouts.get(s).map_or(a, |b| b)) / n))?);
+            let (rows, columns) = (self.tasks[t].y.ncols(), self.tasks[s].y.ncols());
+            let mut overlap = Mat::zeros(rows, columns);
+            for i in 0..rows {
+                for j in 0..columns {
+                    let entry = |a: &Mat<f64>| {
+                        let other = self.readouts.get(s).unwrap_or(a);
+                        dot(a.col_as_slice(i), other.col_as_slice(j)) / n
+                    };
+                    overlap[(i, j)] = average(&|a, _| Ok(entry(a)))?;
+                }
+            }
+            overlaps.push(overlap);
         }
-        chain.u1.push(overlaps);
+        chain.overlaps.push(overlaps);
         chain.learned.push(average(&|a, w| self.loss(a, w, self.tasks[t].x.as_ref(), &self.tasks[t].y))?);
         if t + 1 < self.tasks.len() {
             return Ok(());
         }
         for (s, task) in self.tasks.iter().enumerate() {
-            let head = |a: &'_ [f64]| match self.heads {
-                Heads::Single => a.to_vec(),
-                Heads::Multi => self.readouts.get(s).map_or(a, |b| b).to_vec(),
-            };
-            chain.forgetting.push(average(&|a, w| self.loss(&head(a), w, task.x.as_ref(), &task.y))?);
+            let own = self.readouts.get(s).filter(|_| self.heads == Heads::Multi);
+            chain.forgetting.push(average(&|a, w| self.loss(own.unwrap_or(a), w, task.x.as_ref(), &task.y))?);
             let test = task.test.as_ref();
-            let test = test.map(|test| average(&|a, w| self.loss(&head(a), w, test.x.as_ref(), &test.y)));
+            let test = test.map(|test| average(&|a, w| self.loss(own.unwrap_or(a), w, test.x.as_ref(), &test.y)));
             chain.test_loss.push(test.transpose()?);
-            let y = labels(task);
-            chain.label_kernel.push(average(&|_, w| Ok(self.label_kernel(w, task, &y)))?);
+            chain.label_kernel.push(average(&|_, w| Ok(self.label_kernel(w, task)))?);
         }
         Ok(())
     }
 
-    /// `yᵀΦΦᵀy/(N P²)` of a task.
-    fn label_kernel(&self, w: &[f64], task: &Task, y: &[f64]) -> f64 {
+    /// `yᵀΦΦᵀy/(N P²)` of a task, summed over its outputs.
+    fn label_kernel(&self, w: &[f64], task: &Task) -> f64 {
         let phi = self.layers.features(self.activation, w, task.x.as_ref());
-        let along = matvec(phi.as_ref().transpose(), y);
-        dot(&along, &along) / (self.layers.width() as f64 * (y.len() as f64).powi(2))
+        let scale = self.layers.width() as f64 * (task.y.nrows() as f64).powi(2);
+        let along = |a: usize| {
+            let along = matvec(phi.as_ref().transpose(), task.y.col_as_slice(a));
+            dot(&along, &along) / scale
+        };
+        (0..task.y.ncols()).map(along).sum()
     }
 
-    /// `Σ(f−y)²/|Y|²` of `f(x) = a·Φ(x)/√N` on the rows of `x`.
-    fn loss(&self, a: &[f64], w: &[f64], x: MatRef<'_, f64>, y: &crate::linalg::Mat<f64>) -> Result<f64> {
-        squared_loss(column(&output(&self.layers, self.activation, w, a, x)), y.as_ref(), None)
+    /// `Σ(f−y)²/|Y|²` of `f(x) = AᵀΦ(x)/√N` on the rows of `x`.
+    fn loss(&self, a: &Mat<f64>, w: &[f64], x: MatRef<'_, f64>, y: &Mat<f64>) -> Result<f64> {
+        squared_loss(outputs(&self.layers, self.activation, w, a, x).as_ref(), y.as_ref(), None)
     }
 }
 
-/// `f(x) = a·Φ(x)/√N` on the rows of `x`.
-pub(super) fn output(layers: &Layers, activation: Activation, w: &[f64], a: &[f64], x: MatRef<'_, f64>) -> Vec<f64> {
+/// `f(x) = AᵀΦ(x)/√N` on the rows of `x`, one column per output.
+pub(super) fn outputs(
+    layers: &Layers,
+    activation: Activation,
+    w: &[f64],
+    a: &Mat<f64>,
+    x: MatRef<'_, f64>,
+) -> Mat<f64> {
     let phi = layers.features(activation, w, x);
-    let scale = 1.0 / (a.len() as f64).sqrt();
-    matvec(phi.as_ref(), a).iter().map(|f| scale * f).collect()
-}
-
-fn labels(task: &Task) -> Vec<f64> {
-    (0..task.y.nrows()).map(|i| task.y[(i, 0)]).collect()
+    let scale = 1.0 / (a.nrows() as f64).sqrt();
+    let mut f = Mat::zeros(x.nrows(), a.ncols());
+    for j in 0..a.ncols() {
+        let column = matvec(phi.as_ref(), a.col_as_slice(j));
+        f.col_as_slice_mut(j).iter_mut().zip(column).for_each(|(to, f)| *to = scale * f);
+    }
+    f
 }

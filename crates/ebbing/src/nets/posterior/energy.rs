@@ -1,8 +1,8 @@
-//! `U(W) = |W−μ|²/(2s²) + ½ rᵀS⁻¹r + ½ ln det S`, the negative log posterior of the hidden weights (βE of the paper's
+//! `U(W) = |W−μ|²/(2s²) + Σ_a {½ r_aᵀS⁻¹r_a + ½ ln det S}`, the negative log posterior of the hidden weights (βE of the paper's
 //! Eq. 2 with the readout integrated out).
 //!
 //! With Φ the last hidden layer on the training inputs (P × N), readout prior `a ~ N(ā, v_a)` and noise variance 1/β,
-//! the targets are Gaussian given W, of mean `Φā/√N` and covariance `S = v_a ΦΦᵀ/N + I/β`; `r = y − Φā/√N`. The two
+//! the targets of every output are Gaussian given W, of mean `Φā/√N` and covariance `S = v_a ΦΦᵀ/N + I/β`; `r = y − Φā/√N`. The two
 //! quadratic terms of Eq. 2 combine to one Gaussian of mean `μ = λ̃ W_{t−1}` and variance
 //! `s² = σ²(1−λ̃) = 1/(λ+σ^{-2})`; for task 1, μ = 0 and s² = σ².
 
@@ -89,17 +89,17 @@ pub(crate) struct Energy<'a> {
     pub activation: Activation,
     /// Training inputs, P × N0.
     pub x: MatRef<'a, f64>,
-    /// Training targets, P.
-    pub y: &'a [f64],
+    /// Training targets, P × m.
+    pub y: MatRef<'a, f64>,
     /// Inverse temperature.
     pub beta: f64,
     /// Prior mean of the hidden weights (λ̃ times the weights before; 0 for the first task).
     pub weight_mean: Vec<f64>,
     /// Prior variance of the hidden weights around that mean.
     pub weight_variance: f64,
-    /// Prior mean of the readout.
-    pub readout_mean: Vec<f64>,
-    /// Prior variance of the readout around that mean.
+    /// Prior means of the readouts, N × m.
+    pub readout_mean: Mat<f64>,
+    /// Prior variance of the readouts around that mean.
     pub readout_variance: f64,
 }
 
@@ -132,11 +132,11 @@ impl Energy<'_> {
         }
     }
 
-    /// `r = y − Φā/√N`.
-    fn residual(&self, phi: MatRef<'_, f64>) -> Vec<f64> {
+    /// `r = y − Φā/√N` of one output.
+    fn residual(&self, phi: MatRef<'_, f64>, a: usize) -> Vec<f64> {
         let scale = 1.0 / (phi.ncols() as f64).sqrt();
-        let prior = matvec(phi, &self.readout_mean);
-        self.y.iter().zip(prior).map(|(y, f)| y - scale * f).collect()
+        let prior = matvec(phi, self.readout_mean.col_as_slice(a));
+        prior.iter().enumerate().map(|(i, f)| self.y[(i, a)] - scale * f).collect()
     }
 
     /// The Cholesky factor of `S = v_a ΦΦᵀ/N + I/β`.
@@ -157,18 +157,23 @@ impl Energy<'_> {
         let last = work.h.len() - 1;
         let phi = work.h[last].as_ref();
         let chol = self.covariance(phi, &mut work.gram)?;
-        let r = self.residual(phi);
-        let v = chol.solve_vec(&r);
-        let n = phi.ncols() as f64;
+        let (n, outputs) = (phi.ncols() as f64, self.y.ncols());
 
-        // dU/dΦ = (v_a/N) (S⁻¹ − v vᵀ) Φ − v āᵀ/√N
+        // dU/dΦ = Σ_a {(v_a/N) (S⁻¹ − v vᵀ) Φ − v āᵀ/√N}, v = S⁻¹r of output a
         work.delta[last].copy_from(phi);
         chol.solve_in_place(work.delta[last].as_mut());
-        let vphi = matvec(phi.transpose(), &v);
         let scale = self.readout_variance / n;
-        for j in 0..phi.ncols() {
-            let along = scale * vphi[j] + self.readout_mean[j] / n.sqrt();
-            work.delta[last].col_as_slice_mut(j).iter_mut().zip(&v).for_each(|(d, v)| *d = scale * *d - along * v);
+        let mut fit = 0.0;
+        for a in 0..outputs {
+            let r = self.residual(phi, a);
+            let v = chol.solve_vec(&r);
+            let vphi = matvec(phi.transpose(), &v);
+            let whole = if a == 0 { outputs as f64 * scale } else { 1.0 };
+            for j in 0..phi.ncols() {
+                let along = scale * vphi[j] + self.readout_mean[(j, a)] / n.sqrt();
+                work.delta[last].col_as_slice_mut(j).iter_mut().zip(&v).for_each(|(d, v)| *d = whole * *d - along * v);
+            }
+            fit += dot(&r, &v);
         }
         for l in (0..=last).rev() {
             let scale = 1.0 / (self.layers.sizes[l] as f64).sqrt();
@@ -189,27 +194,33 @@ impl Energy<'_> {
             prior += off * off;
             *g += off / self.weight_variance;
         }
-        Ok(0.5 * (prior / self.weight_variance + dot(&r, &v) + chol.logdet()))
+        Ok(0.5 * (prior / self.weight_variance + fit + outputs as f64 * chol.logdet()))
     }
 
-    /// An exact draw of the readout given the hidden weights, by correcting a draw of its prior (Matheron's rule):
+    /// An exact draw of the readouts given the hidden weights, N × m, by correcting draws of their prior (Matheron's rule):
     /// `a = a₀ + (v_a/√N) Φᵀ S⁻¹ (y − Φa₀/√N − ε)`, a₀ from the prior.
     ///
     /// # Errors
     /// As for [`Energy::evaluate`].
-    pub fn draw_readout(&self, w: &[f64], stream: &mut Stream) -> Result<Vec<f64>> {
+    pub fn draw_readouts(&self, w: &[f64], stream: &mut Stream) -> Result<Mat<f64>> {
         let phi = self.layers.features(self.activation, w, self.x);
         let n = (phi.ncols() as f64).sqrt();
         let mut gram = Mat::zeros(phi.nrows(), phi.nrows());
         let chol = self.covariance(phi.as_ref(), &mut gram)?;
-        let prior: Vec<f64> =
-            self.readout_mean.iter().map(|m| m + self.readout_variance.sqrt() * stream.normal()).collect();
-        let f = matvec(phi.as_ref(), &prior);
-        let miss: Vec<f64> =
-            self.y.iter().zip(f).map(|(y, f)| y - f / n - stream.normal() / self.beta.sqrt()).collect();
-        let v = chol.solve_vec(&miss);
-        let shift = matmul(phi.as_ref().transpose(), column(&v));
-        Ok(prior.iter().enumerate().map(|(j, a)| a + self.readout_variance / n * shift[(j, 0)]).collect())
+        let mut drawn = Mat::zeros(phi.ncols(), self.y.ncols());
+        for a in 0..self.y.ncols() {
+            let mean = self.readout_mean.col_as_slice(a);
+            let prior: Vec<f64> = mean.iter().map(|m| m + self.readout_variance.sqrt() * stream.normal()).collect();
+            let f = matvec(phi.as_ref(), &prior);
+            let target = (0..f.len()).map(|i| self.y[(i, a)]);
+            let miss: Vec<f64> = target.zip(f).map(|(y, f)| y - f / n - stream.normal() / self.beta.sqrt()).collect();
+            let v = chol.solve_vec(&miss);
+            let shift = matmul(phi.as_ref().transpose(), column(&v));
+            for (j, a0) in prior.iter().enumerate() {
+                drawn[(j, a)] = a0 + self.readout_variance / n * shift[(j, 0)];
+            }
+        }
+        Ok(drawn)
     }
 }
 
@@ -217,23 +228,24 @@ impl Energy<'_> {
 mod tests {
     use super::*;
 
-    /// The analytic gradient against central differences, two hidden layers, every activation.
+    /// The analytic gradient against central differences, two hidden layers, every activation, one output and three.
     #[test]
     fn gradient_matches_finite_differences() {
         let layers = Layers { sizes: vec![3, 4, 5] };
         let mut s = Stream::new(3, "test", 0);
         let x = Mat::from_fn(6, 3, |_, _| s.normal());
-        let y: Vec<f64> = (0..6).map(|_| s.normal()).collect();
-        for activation in [Activation::Relu, Activation::Linear, Activation::Erf, Activation::Gelu] {
+        let targets = Mat::from_fn(6, 3, |_, _| s.normal());
+        let all = [Activation::Relu, Activation::Linear, Activation::Erf, Activation::Gelu];
+        for (activation, outputs) in all.into_iter().flat_map(|a| [(a, 1), (a, 3)]) {
             let energy = Energy {
                 layers: &layers,
                 activation,
                 x: x.as_ref(),
-                y: &y,
+                y: targets.as_ref().subcols(0, outputs),
                 beta: 7.0,
                 weight_mean: (0..layers.weights()).map(|_| s.normal()).collect(),
                 weight_variance: 0.6,
-                readout_mean: (0..5).map(|_| s.normal()).collect(),
+                readout_mean: Mat::from_fn(5, outputs, |_, _| s.normal()),
                 readout_variance: 1.3,
             };
             let w: Vec<f64> = (0..layers.weights()).map(|_| s.normal()).collect();

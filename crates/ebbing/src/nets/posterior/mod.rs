@@ -133,6 +133,37 @@ pub struct SampledPosterior {
     pub warnings: Vec<String>,
 }
 
+/// Readouts of several outputs per head, sampled; indices as in [`SampledPosterior`].
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct SampledOutputs {
+    /// `<A_tᵀA_s>/N`, `[t][s]`, s ≤ t, with a row per output of t and a column per output of s.
+    pub overlaps: Vec<Vec<Vec<Vec<Estimate>>>>,
+    /// Losses, convergence and warnings; its `u1` is empty.
+    pub posterior: SampledPosterior,
+}
+
+/// Samples networks whose heads have any numbers of outputs, one target column per output: targets are taken as they are, and every
+/// task has a readout for each of its columns. Otherwise [`sample_posterior`].
+///
+/// # Errors
+/// [`Error::Setting`] for settings out of range or a single head, [`Error::Data`] for tasks that do not fit together.
+pub fn sample_outputs(tasks: &[Task], settings: &PosteriorSettings, context: &Context) -> Result<SampledOutputs> {
+    let prior = settings.checked()?;
+    let expected = "must be multi: heads of several outputs belong to a task each";
+    refuse(settings.heads == Heads::Single, "heads", "single", expected)?;
+    fitting(tasks)?;
+    let chains = chains_of(tasks, settings, prior, context)?;
+    let over = |t: usize, s: usize, a: usize, b: usize| {
+        Estimate::over(&chains.iter().map(|c| c.overlaps[t][s][(a, b)]).collect::<Vec<_>>())
+    };
+    let outputs = |t: usize| 0..tasks[t].y.ncols();
+    let matrix = |t, s| outputs(t).map(|a| outputs(s).map(|b| over(t, s, a, b)).collect()).collect();
+    Ok(SampledOutputs {
+        overlaps: (0..tasks.len()).map(|t| (0..=t).map(|s| matrix(t, s)).collect()).collect(),
+        posterior: SampledPosterior { u1: vec![], ..summarize(&chains, tasks.len()) },
+    })
+}
+
 /// Samples networks from the posterior after all `tasks` (one target column each).
 ///
 /// The listener of the context hears of every chain that is done.
@@ -142,6 +173,16 @@ pub struct SampledPosterior {
 pub fn sample_posterior(tasks: &[Task], settings: &PosteriorSettings, context: &Context) -> Result<SampledPosterior> {
     let tasks = &settings.heads.targets(tasks)[..];
     let prior = check(tasks, settings)?;
+    Ok(summarize(&chains_of(tasks, settings, prior, context)?, tasks.len()))
+}
+
+/// All chains.
+fn chains_of(
+    tasks: &[Task],
+    settings: &PosteriorSettings,
+    prior: WeightPrior,
+    context: &Context,
+) -> Result<Vec<Chain>> {
     let (width, depth, chains) = (settings.width, settings.architecture.depth, settings.chains);
     context.plan().check("sampling", &sizes_of(tasks), |s| sample_cost(s, width, depth, chains, 1.0))?;
     let tasks = &in_their_span(tasks)?[..];
@@ -152,8 +193,7 @@ pub fn sample_posterior(tasks: &[Task], settings: &PosteriorSettings, context: &
         context.say(&format!("{done} of {chains} chains"), done as f64 / chains as f64)?;
         Ok(chain)
     };
-    let chains: Vec<Chain> = context.run(|| (0..chains).into_par_iter().map(run).collect())?;
-    Ok(summarize(&chains, tasks.len()))
+    context.run(|| (0..chains).into_par_iter().map(run).collect())
 }
 
 impl PosteriorSettings {
@@ -190,20 +230,31 @@ impl PosteriorSettings {
 
 fn check(tasks: &[Task], settings: &PosteriorSettings) -> Result<WeightPrior> {
     let prior = settings.checked()?;
+    for task in tasks {
+        let columns = task.y.ncols();
+        if columns != 1 {
+            let problem =
+                format!("has {columns} target columns; the sampler takes one (sample_outputs takes any number)");
+            return Err(Error::data(&task.name, problem));
+        }
+    }
+    fitting(tasks)?;
+    Ok(prior)
+}
+
+/// Refuses tasks that do not fit together.
+fn fitting(tasks: &[Task]) -> Result<()> {
     crate::tasks::inputs_only(tasks)?;
     let Some(first) = tasks.first() else {
         return Err(Error::data("the task sequence", "is empty; give at least one task"));
     };
     for task in tasks {
-        let (dim, own, columns) = (first.x.ncols(), task.x.ncols(), task.y.ncols());
-        if columns != 1 {
-            return Err(Error::data(&task.name, format!("has {columns} target columns; the sampler takes one")));
-        }
+        let (dim, own) = (first.x.ncols(), task.x.ncols());
         if own != dim {
             return Err(Error::data(&task.name, format!("has input dimension {own} but the first task {dim}")));
         }
     }
-    Ok(prior)
+    Ok(())
 }
 
 /// What converges worst in a task's phase (from 0): the largest R-hat, the quantity that has it, and the least effective size.
@@ -244,7 +295,7 @@ fn summarize(chains: &[Chain], tasks: usize) -> SampledPosterior {
         warnings.push(format!("{divergent} divergent moves (the first: {cause}); lengthen the warm-up"));
     }
     SampledPosterior {
-        u1: (0..tasks).map(|t| (0..=t).map(|s| over(&|c: &Chain| c.u1[t][s])).collect()).collect(),
+        u1: (0..tasks).map(|t| (0..=t).map(|s| over(&|c: &Chain| c.overlaps[t][s][(0, 0)])).collect()).collect(),
         forgetting: of_tasks(|c| &c.forgetting),
         test_loss: (0..tasks)
             .map(|s| chains[0].test_loss[s].map(|_| over(&|c: &Chain| c.test_loss[s].unwrap_or(f64::NAN))))

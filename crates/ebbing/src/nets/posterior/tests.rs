@@ -1,6 +1,6 @@
 //! Exactness of the sampler: quadrature, calibration, and independently sampled posteriors.
 
-use super::chain::output;
+use super::chain::outputs;
 use super::energy::{Energy, Layers};
 use super::hmc::{self, Moves};
 use super::*;
@@ -84,17 +84,18 @@ fn ranks_are_uniform_under_simulated_data() {
         let truth: Vec<f64> = (0..layers.weights()).map(|_| s.normal()).collect();
         let a: Vec<f64> = (0..3).map(|_| s.normal()).collect();
         let beta: f64 = 10.0;
-        let f = output(&layers, Activation::Relu, &truth, &a, x.as_ref());
-        let y: Vec<f64> = f.iter().map(|f| f + s.normal() / beta.sqrt()).collect();
+        let a = Mat::from_fn(3, 1, |i, _| a[i]);
+        let f = outputs(&layers, Activation::Relu, &truth, &a, x.as_ref());
+        let y = Mat::from_fn(5, 1, |i, _| f[(i, 0)] + s.normal() / beta.sqrt());
         let energy = Energy {
             layers: &layers,
             activation: Activation::Relu,
             x: x.as_ref(),
-            y: &y,
+            y: y.as_ref(),
             beta,
             weight_mean: vec![0.0; layers.weights()],
             weight_variance: 1.0,
-            readout_mean: vec![0.0; 3],
+            readout_mean: Mat::zeros(3, 1),
             readout_variance: 1.0,
         };
         let mut work = energy.work();
@@ -294,4 +295,52 @@ fn divergent_moves_come_with_their_cause() {
     };
     let moved = hmc::run(&mut [0.0], 1.0, moves, &mut s, far, |_, _| ()).unwrap();
     assert!(moved.divergent > 0 && moved.cause.unwrap().starts_with("the energy erred by"));
+}
+
+/// Three outputs per head, of correlated targets: every entry of the overlaps against the theory of several outputs.
+#[test]
+fn three_outputs_agree_with_the_theory() {
+    let (width, p, m) = (40, 16, 3);
+    let mut s = Stream::new(13, "three outputs", 0);
+    let x = Mat::from_fn(p, 20, |_, _| s.normal());
+    let y = Mat::from_fn(p, m, |i, a| x[(i, 0)] + (0.4 + 0.4 * a as f64) * x[(i, a + 1)] + 0.3 * s.normal());
+    let other = Mat::from_fn(p, 20, |i, j| 0.8 * x[(i, j)] + 0.6 * s.normal());
+    let second = Mat::from_fn(p, m, |i, a| 0.9 * y[(i, a)] + 0.3 * s.normal());
+    let tasks = [Task::new(x, y), Task::new(other, second)];
+    let settings = PosteriorSettings {
+        width,
+        beta: 100.0,
+        chains: 48,
+        warmup: 120,
+        draws: 120,
+        leapfrog: 12,
+        ..Default::default()
+    };
+    let sampled = sample_outputs(&tasks, &settings, &crate::Context::default()).unwrap();
+    let theory = crate::theory::multi_head::MultiHeadSettings {
+        lambda: settings.lambda,
+        beta: settings.beta,
+        width: Some(width as f64),
+        ..Default::default()
+    };
+    let theory = crate::theory::multi_head::SeveralOutputs::new(&tasks, &theory, &crate::Context::default()).unwrap();
+    for (t, s) in [(1, 1), (2, 1), (2, 2)] {
+        let expected = theory.u1(t, s);
+        let size = (0..m).fold(0.0, |most: f64, a| most.max(theory.u1(t, t)[(a, a)]));
+        for a in 0..m {
+            for b in 0..m {
+                let found = sampled.overlaps[t - 1][s - 1][a][b];
+                // The theory is the leading order in 1/N: 4/N of the largest entry, as for one output, beside three standard errors.
+                let allowed = 3.0 * found.error() + 4.0 / width as f64 * size;
+                let want = expected[(a, b)];
+                assert!((found.value - want).abs() < allowed, "U1({t},{s})[{a}, {b}]: {found:?}, theory {want}");
+            }
+        }
+    }
+    assert!(
+        sample_posterior(&tasks, &settings, &crate::Context::default())
+            .unwrap_err()
+            .to_string()
+            .contains("sample_outputs")
+    );
 }

@@ -53,6 +53,18 @@ impl Factors {
     }
 }
 
+/// What a chain learns of a task: its covariances with all tasks up to itself.
+pub(super) struct Lesson<'a> {
+    /// `K̃_Ts`, s = 1 … T, without temperature.
+    pub tilde: Vec<Mat<f64>>,
+    /// `Cov(f⁰_T, f⁰_s)` on the training inputs, s = 1 … T.
+    pub prior: Vec<Mat<f64>>,
+    /// `Y_T`.
+    pub y: Vec<f64>,
+    /// What to call it in errors.
+    pub name: &'a str,
+}
+
 /// One learned task.
 #[derive(Debug, Clone)]
 struct Link {
@@ -197,18 +209,37 @@ impl Chain {
     /// [`crate::Error::NotPositiveDefinite`] where `K̃_TT` is.
     pub fn push(&mut self, blocks: &Blocks, factors: &Factors, name: &str) -> Result<()> {
         let t = self.len();
-        let tilde = |s: usize| combination(factors.d[s], &blocks.k1[s], factors.u0[s], &blocks.delta[s]);
-        let own = tilde(t);
+        let scaled = |s: usize| {
+            let (k, u1) = (&blocks.k1[s], factors.u1(s));
+            Mat::from_fn(k.nrows(), k.ncols(), |i, j| u1 * k[(i, j)])
+        };
+        self.learn(Lesson {
+            tilde: (0..=t).map(|s| combination(factors.d[s], &blocks.k1[s], factors.u0[s], &blocks.delta[s])).collect(),
+            prior: (0..=t).map(scaled).collect(),
+            y: blocks.y.clone(),
+            name,
+        })
+    }
+
+    /// Adds task T, given by its covariances.
+    ///
+    /// # Errors
+    /// [`crate::Error::NotPositiveDefinite`] where `K̃_TT` is.
+    pub fn learn(&mut self, lesson: Lesson<'_>) -> Result<()> {
+        let Lesson { mut tilde, prior: mut c, y, name } = lesson;
+        let t = self.len();
+        // Task T itself stands last in both.
+        let (mut own, mut own_s) = (tilde.remove(t), c.remove(t));
         let p = own.nrows();
-        let own = Mat::from_fn(p, p, |i, j| own[(i, j)] + if i == j { self.ridge } else { 0.0 });
+        for i in 0..p {
+            own[(i, i)] += self.ridge;
+            own_s[(i, i)] += self.ridge;
+        }
         let factor = Cholesky::factor(own.as_ref(), name)?;
         let x: Vec<Mat<f64>> =
-            (0..t).map(|s| self.links[s].factor.solve(tilde(s).transpose()).transpose().to_owned()).collect();
-        let c: Vec<Mat<f64>> = (0..t)
-            .map(|s| Mat::from_fn(p, blocks.k1[s].ncols(), |i, j| factors.u1(s) * blocks.k1[s][(i, j)]))
-            .collect();
+            (0..t).map(|s| self.links[s].factor.solve(tilde[s].transpose()).transpose().to_owned()).collect();
         let gamma = contract(&self.prior_covariances(&c));
-        let mut residual = blocks.y.clone();
+        let mut residual = y;
         for (x, link) in x.iter().zip(&self.links) {
             let g = matmul(x.as_ref(), column(&link.residual));
             residual.iter_mut().enumerate().for_each(|(i, r)| *r -= g[(i, 0)]);
@@ -224,8 +255,6 @@ impl Chain {
             s.push(Mat::from_fn(p, block.ncols(), |i, k| -block[(i, k)]));
         }
         // Var ε_T = C_TT + Σ_s (X_s Γ_sᵀ + Γ_s X_sᵀ) + Σ_rs X_r Ŝ_rs X_sᵀ = C_TT + Σ_s (X_s Γ_sᵀ − Cov(ε_T, ε_s) X_sᵀ).
-        let mut own_s =
-            Mat::from_fn(p, p, |i, j| factors.u1(t) * blocks.k1[t][(i, j)] + if i == j { self.ridge } else { 0.0 });
         for j in 0..t {
             matmul_into(own_s.as_mut(), 1.0, 1.0, x[j].as_ref(), gamma[j].transpose());
             matmul_into(own_s.as_mut(), 1.0, -1.0, s[j].as_ref(), x[j].transpose());
@@ -268,30 +297,75 @@ impl Chain {
             .collect()
     }
 
-    /// Mean and variance of `f⁰(x) + Σ_s κ_s(x) u_s` after the first `kappa.len()` tasks, one row of κ_s and of
-    /// `c_s = Cov(f⁰(x), f⁰_s(X_s))` per input; `prior` is `Var f⁰(x)`.
-    pub fn predict(&self, kappa: &[Mat<f64>], c: &[Mat<f64>], prior: &[f64]) -> (Vec<f64>, Vec<f64>) {
+    /// What turns kernels between inputs and tasks into predictions: `z_s = κ_s K̃_ss^{-1}`, and `2 Γ_s + Σ_r z_r Ŝ_rs`, to be folded
+    /// with z_s.
+    fn folds(&self, kappa: &[Mat<f64>], c: &[Mat<f64>]) -> Vec<(Mat<f64>, Mat<f64>)> {
         let z: Vec<Mat<f64>> = kappa
             .iter()
             .zip(&self.links)
             .map(|(k, link)| link.factor.solve(k.transpose()).transpose().to_owned())
             .collect();
         let gamma = contract(&self.prior_covariances(c));
+        let weights: Vec<Mat<f64>> = z
+            .iter()
+            .enumerate()
+            .map(|(s, z_s)| {
+                let mut weight = Mat::from_fn(z_s.nrows(), z_s.ncols(), |i, j| 2.0 * gamma[s][(i, j)]);
+                for (r, z_r) in z.iter().enumerate() {
+                    matmul_into(weight.as_mut(), 1.0, 1.0, z_r.as_ref(), self.covariance(r, s));
+                }
+                weight
+            })
+            .collect();
+        z.into_iter().zip(weights).collect()
+    }
+
+    /// Mean and variance of `f⁰(x) + Σ_s κ_s(x) u_s` after the first `kappa.len()` tasks, one row of κ_s and of
+    /// `c_s = Cov(f⁰(x), f⁰_s(X_s))` per input; `prior` is `Var f⁰(x)`.
+    pub fn predict(&self, kappa: &[Mat<f64>], c: &[Mat<f64>], prior: &[f64]) -> (Vec<f64>, Vec<f64>) {
         let mut mean = vec![0.0; prior.len()];
         let mut variance = prior.to_vec();
-        for (s, z_s) in z.iter().enumerate() {
-            let part = matmul(z_s.as_ref(), column(&self.links[s].residual));
-            // 2 Γ_s + Σ_r z_r Ŝ_rs, to be folded with z_s.
-            let mut weight = Mat::from_fn(prior.len(), z_s.ncols(), |i, j| 2.0 * gamma[s][(i, j)]);
-            for (r, z_r) in z.iter().enumerate() {
-                matmul_into(weight.as_mut(), 1.0, 1.0, z_r.as_ref(), self.covariance(r, s));
-            }
+        for (s, (z, weight)) in self.folds(kappa, c).iter().enumerate() {
+            let part = matmul(z.as_ref(), column(&self.links[s].residual));
             for i in 0..prior.len() {
                 mean[i] += part[(i, 0)];
-                variance[i] += (0..z_s.ncols()).map(|j| z_s[(i, j)] * weight[(i, j)]).sum::<f64>();
+                variance[i] += (0..z.ncols()).map(|j| z[(i, j)] * weight[(i, j)]).sum::<f64>();
             }
         }
         (mean, variance)
+    }
+
+    /// The same for m outputs on n inputs, output after output in the rows: means (n × m), and the covariance of the outputs of
+    /// every input; `prior(i)` is the prior's.
+    pub fn predict_outputs(
+        &self,
+        kappa: &[Mat<f64>],
+        c: &[Mat<f64>],
+        inputs: usize,
+        prior: impl Fn(usize) -> Mat<f64>,
+    ) -> (Mat<f64>, Vec<Mat<f64>>) {
+        let mut covariance: Vec<Mat<f64>> = (0..inputs).map(prior).collect();
+        let outputs = kappa.first().map_or(0, |k| k.nrows() / inputs.max(1));
+        let mut mean = Mat::zeros(inputs, outputs);
+        for (s, (z, weight)) in self.folds(kappa, c).iter().enumerate() {
+            let part = matmul(z.as_ref(), column(&self.links[s].residual));
+            for i in 0..inputs {
+                let row = |a: usize| a * inputs + i;
+                let fold =
+                    |a: usize, b: usize| (0..z.ncols()).map(|j| z[(row(a), j)] * weight[(row(b), j)]).sum::<f64>();
+                for a in 0..outputs {
+                    mean[(i, a)] += part[(row(a), 0)];
+                    for b in 0..=a {
+                        let both = 0.5 * (fold(a, b) + fold(b, a));
+                        covariance[i][(a, b)] += both;
+                        if a != b {
+                            covariance[i][(b, a)] += both;
+                        }
+                    }
+                }
+            }
+        }
+        (mean, covariance)
     }
 }
 

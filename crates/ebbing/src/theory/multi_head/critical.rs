@@ -18,7 +18,7 @@ use crate::stats::number::{accuracy, within};
 use serde::Serialize;
 
 /// Loads are searched for α_c up to this value.
-const BOUND: f64 = 1e6;
+pub(super) const BOUND: f64 = 1e6;
 
 /// A load is called near critical within this relative distance of α_c.
 const NEAR: f64 = 1e-3;

@@ -251,7 +251,7 @@ impl TwoTasks {
     }
 
     /// ρ* with t(ρ*) = 0 at load α > 1.
-    fn rho_star(&self, alpha: f64) -> Result<f64> {
+    pub(super) fn rho_star(&self, alpha: f64) -> Result<f64> {
         let mut high = self.rho_scale() * alpha.sqrt();
         let mut steps = 0;
         while self.load_at(high) < alpha {

@@ -29,6 +29,8 @@
 //! | [`LambdaEvidence`] | how a large λ that stands for ∞ was found, for more than two tasks or finite β | |
 //! | [`Prediction`], [`HeadMaps`] | mean and variance of a head on inputs; losses at many loads | 102–105, 133, 134 |
 //! | [`TwoTasks::learned_kernel`], [`TwoTasks::representation_change`] | what learning does to the hidden layer | 174–179 |
+//! | [`SeveralOutputs`], [`TwoTaskOutputs`], [`TwoKernelTasks`] | heads with several outputs; two tasks given by their kernels | ours |
+//! | [`OutputPrediction`], [`OutputAccuracy`], [`AlikeClasses`] | their means and covariances, accuracies, classes that are alike | ours |
 //! | [`MultiHeadSettings`] | λ, σ², β, load or width | |
 
 mod chain;
@@ -43,6 +45,7 @@ mod outcome;
 mod representation;
 mod saddle;
 mod settings;
+mod several;
 mod small;
 mod solve;
 mod terms;
@@ -58,6 +61,10 @@ pub use limit::{LimitPoint, Regime};
 pub use maps::Prediction;
 pub use representation::centered_alignment;
 pub use settings::MultiHeadSettings;
+pub use several::{
+    AlikeClasses, ClassProbabilities, Classes, DirectionLoads, KernelsOfTwo, LimitDirections, OutputAccuracy,
+    OutputMaps, OutputPrediction, SeveralOutputs, TwoKernelTasks, TwoTaskOutputs, TwoTaskOutputsPoint,
+};
 pub use solve::EquationResidual;
 pub use two_task_maps::HeadMaps;
 pub(in crate::theory) use two_tasks::AloneMap;

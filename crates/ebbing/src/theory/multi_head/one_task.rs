@@ -52,8 +52,12 @@ impl OneTask {
         let eigen = SymmetricEigen::factor(kernel, name)?;
         let rotated = matmul(eigen.vectors.transpose(), column(y));
         let labels = (0..y.len()).map(|i| rotated[(i, 0)] * rotated[(i, 0)]).collect();
-        let values = eigen.values.iter().map(|v| v.max(0.0)).collect();
-        Ok(OneTask { size: y.len(), form: Form::Thermal { values, labels, ridge } })
+        Ok(Self::thermal(eigen.values.iter().map(|v| v.max(0.0)).collect(), labels, ridge))
+    }
+
+    /// From the eigenvalues of K and squared labels in its eigenbasis, at finite β.
+    pub fn thermal(values: Vec<f64>, labels: Vec<f64>, ridge: f64) -> Self {
+        OneTask { size: labels.len(), form: Form::Thermal { values, labels, ridge } }
     }
 
     /// The renormalization factor u = u1(1,1) at width N.
@@ -73,7 +77,7 @@ impl OneTask {
 }
 
 /// The positive root of `σ^{-2}u² − (1−α)u − c = 0`, by the form without cancellation.
-fn quadratic_root(alpha: f64, c: f64, sigma2: f64) -> FirstFactor {
+pub(super) fn quadratic_root(alpha: f64, c: f64, sigma2: f64) -> FirstFactor {
     let b = 1.0 - alpha;
     let root = (b * b + 4.0 * c / sigma2).sqrt();
     let u = if b > 0.0 { 0.5 * sigma2 * (b + root) } else { 2.0 * c / (root - b) };

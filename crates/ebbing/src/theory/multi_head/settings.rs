@@ -142,29 +142,40 @@ pub(super) fn checked_load(alpha: f64) -> Result<f64> {
     refuse(!(alpha.is_finite() && alpha > 0.0), "alpha", alpha, expected).map(|()| alpha)
 }
 
-/// Refuses tasks that the theory does not cover or that cannot be a task.
+/// Refuses tasks that the theory of one output per head does not cover or that cannot be a task.
 pub(super) fn check_tasks(tasks: &[Task]) -> Result<()> {
+    for (i, task) in tasks.iter().enumerate() {
+        if task.y.ncols() != 1 {
+            return Err(Error::outside(
+                format!("{} with {} target columns", task_name(tasks, i), task.y.ncols()),
+                "the multi-head renormalization factors are derived for one target column; choose one column, or two classes as ±1",
+            ));
+        }
+    }
+    check_several(tasks)
+}
+
+/// Refuses what cannot be a task, with any number of target columns.
+pub(super) fn check_several(tasks: &[Task]) -> Result<()> {
     let Some(first) = tasks.first() else {
         return Err(Error::data("task sequence", "is empty; the multi-head theory needs at least one task"));
     };
     crate::tasks::inputs_only(tasks)?;
     for (i, task) in tasks.iter().enumerate() {
         let name = task_name(tasks, i);
-        if task.y.ncols() != 1 {
-            return Err(Error::outside(
-                format!("{name} with {} target columns", task.y.ncols()),
-                "the multi-head renormalization factors are derived for one target column; choose one column, or two classes as ±1",
-            ));
-        }
         if task.x.nrows() < 2 {
             let problem = format!("has {} training example(s); at least 2 are needed", task.x.nrows());
             return Err(Error::data(name, problem));
         }
         check_set(&name, "training", task.x.as_ref(), task.y.as_ref(), first.x.ncols())?;
         if let Some(test) = &task.test {
-            if test.y.ncols() != 1 || test.x.nrows() == 0 {
+            if test.y.ncols() != task.y.ncols() || test.x.nrows() == 0 {
                 let shape = format!("{} × {}", test.y.nrows(), test.y.ncols());
-                let problem = format!("test targets are {shape}; expected one column and at least one row");
+                let columns = match task.y.ncols() {
+                    1 => "one column".to_string(),
+                    m => format!("{m} columns"),
+                };
+                let problem = format!("test targets are {shape}; expected {columns} and at least one row");
                 return Err(Error::data(name, problem));
             }
             check_set(&name, "test", test.x.as_ref(), test.y.as_ref(), first.x.ncols())?;

@@ -48,7 +48,7 @@ pub(super) struct Rows {
     /// `L^{-1} k¹_12`, `K_11 = L Lᵀ`.
     pub half: Mat<f64>,
     /// `k¹_22(x,x)`.
-    prior: Vec<f64>,
+    pub prior: Vec<f64>,
 }
 
 impl TwoTasks {

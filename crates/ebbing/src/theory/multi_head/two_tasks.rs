@@ -170,19 +170,34 @@ impl TwoTasks {
         }
         let (x1, x2) = (tasks[0].x.as_ref(), tasks[1].x.as_ref());
         let kernel = |kind, t, s| Kernel::new(kind, architecture, prior, t, s);
-        let first = Cholesky::factor(
-            kernel(KernelKind::K1, 1, 1)?.gram_symmetric(x1)?.as_ref(),
-            &format!("kernel of {}", task_name(tasks, 0)),
-        )?;
-        let basis = {
+        let first = || kernel(KernelKind::K1, 1, 1)?.gram_symmetric(x1);
+        let second = || -> Result<(Mat<f64>, Mat<f64>)> {
             let (k1, delta) = (kernel(KernelKind::K1, 2, 2)?, kernel(KernelKind::DeltaK, 2, 2)?);
-            let both = Kernel::gram_many_symmetric(&[&k1, &delta], x2)?;
-            checked_pencil(both[1].as_ref(), both[0].as_ref(), &format!("kernel of {}", task_name(tasks, 1)))?
+            let mut both = Kernel::gram_many_symmetric(&[&k1, &delta], x2)?;
+            let delta = both.remove(1);
+            Ok((both.remove(0), delta))
+        };
+        let cross = || kernel(KernelKind::K1, 2, 1)?.gram(x2, x1);
+        Self::of_kernels(tasks, (prior, architecture, settings.readout()?), first, second, cross)
+    }
+
+    /// From kernels, each made when it is needed: K¹_11, (K¹_22, ΔK_22) and K¹_21. Inputs of the tasks are not read.
+    pub(super) fn of_kernels(
+        tasks: &[Task],
+        (prior, architecture, readout): (WeightPrior, Architecture, ReadoutPrior),
+        first: impl FnOnce() -> Result<Mat<f64>>,
+        second: impl FnOnce() -> Result<(Mat<f64>, Mat<f64>)>,
+        cross: impl FnOnce() -> Result<Mat<f64>>,
+    ) -> Result<Self> {
+        let first = Cholesky::factor(first()?.as_ref(), &format!("kernel of {}", task_name(tasks, 0)))?;
+        let basis = {
+            let (k1, delta) = second()?;
+            checked_pencil(delta.as_ref(), k1.as_ref(), &format!("kernel of {}", task_name(tasks, 1)))?
         };
         first.require_digits(&format!("the multi-head theory with the kernel of {}", task_name(tasks, 0)))?;
         let (y1, y2) = (labels(&tasks[0]), labels(&tasks[1]));
         let w = first.solve_vec(&y1);
-        let mut half = matmul(kernel(KernelKind::K1, 2, 1)?.gram(x2, x1)?.transpose(), basis.vectors.as_ref());
+        let mut half = matmul(cross()?.transpose(), basis.vectors.as_ref());
         let b = rotate(half.as_ref(), &w);
         first.half_solve_in_place(half.as_mut());
         let quadratic = dot(&y1, &w);
@@ -199,7 +214,7 @@ impl TwoTasks {
             basis,
             tasks: tasks.to_vec(),
             prior,
-            readout: settings.readout()?,
+            readout,
             architecture,
         })
     }
