@@ -53,7 +53,7 @@ class ClusterForecast(Forecast):
         pairs, names = self.shown_pairs(), ("gamma_feature", "gamma_rf", "gamma_rule", "conflict", "f_pair", "gamma_sim")
         columns: dict[str, Any] = {"pair": [_ebbing.literal(self.arrow(pair)) for pair in pairs]}
         columns |= {symbol(name): [clean(getattr(p, name), p.accuracy()) for p in pairs] for name in names}
-        learned = np.where(np.tri(len(self.tasks), dtype=bool), self.forgetting, np.nan)
+        learned = np.where(np.tri(len(self.tasks), dtype=bool), np.asarray(self.forgetting), np.nan)
         caption = "Forecast forgetting F, loss on training data (0: remembered, 1: as bad as answering 0)"
         return [table("Order parameters", columns, 100), matrix_table(caption, learned, self.tasks)]
 

@@ -312,7 +312,8 @@ class _Pairs:
         drawn = np.concatenate(samples)
         gamma = float(drawn.mean())
         error = float(drawn.std(ddof=1) / np.sqrt(len(drawn)))
-        both = (_ebbing.order_parameters_of_sides(*order, gamma, self.theory.settings.ridge) for order in (sides, sides[::-1]))
+        ridge = self.theory.settings.ridge
+        both = (_ebbing.order_parameters_of_sides(one, two, gamma, ridge) for one, two in (sides, sides[::-1]))
         return Pair((next(both), next(both)), error)
 
     def _outcome(self, answers: list[list[Array]]) -> Outcome:

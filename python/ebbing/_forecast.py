@@ -125,6 +125,8 @@ class Forecast(Answer):
         Tasks go by their names, or count from 1 where they have none.
         """
         if what == "forgetting":
+            if self.forgetting is None:
+                raise ValueError("the theory's own quantities of tasks of this size were left out; give theory=True to forecast")
             return matrix_frame(self.forgetting, self.tasks)
         if what == "pairs":
             both = [dict(zip(("first", "second"), named((p.first, p.second), self.tasks))) for p in self.pairs]

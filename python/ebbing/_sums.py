@@ -25,7 +25,8 @@ def summed_tasks(client: Any, tasks: Any, gather: Callable[[list[Any]], list[Any
     # The rule is of what there is, however often: a row of the table for every class.
     distinct = [_distinct(y) for y in train]
     tables, tested, rule = target_columns([one for one, _ in distinct], test)
-    held_out, made = iter(tested), []
+    made: list[Any] = []
+    held_out = iter(tested)
     for t, (task, (_, place), table) in enumerate(zip(sequence, distinct, tables), 1):
         parts = _parts(client, task.x, len(place), f"task {t}, X")
         sums = [client.submit(_sums, part, table, place[a:b], pure=False) for part, a, b in parts]

@@ -26,11 +26,11 @@ from . import _ebbing
 from ._arrays import TaskSequence
 from ._cluster_data import ClusterTask, cluster_tasks
 from ._cluster_kernels import Cluster, Load, Memory, tile
-from ._cluster_scores import ClusterForecast, told
+from ._cluster_scores import ClusterForecast, assembled
 from ._cluster_theory import Settings, Theory
 from ._ebbing import __version__
 from ._progress import Listener, listener
-from ._requests import Forecast
+from ._forecast import Forecast
 from ._requests import forecast as ebbing_forecast
 from ._settings import Seed, count, given, real, seed_of
 from ._sums import summed_tasks
@@ -125,7 +125,7 @@ def forecast(
     final = outcome if outcome is not None else shared
     assert final is not None
     checks = {"ridge": checked.ridge, "tolerance": checked.tolerance, "convention": convention, "settings": asked}
-    return told(data, final, pairs, theory.solves, checks, _notes(theory, cluster), cluster.held)
+    return assembled(data, final, pairs, theory.solves, checks, _notes(theory, cluster), cluster.held)
 
 
 #: What sums of features do not know: they hold no examples.

@@ -5,8 +5,10 @@ import ebbing
 tasks = ebbing.tasks.permuted(length=5, examples=300)
 
 forecast = ebbing.forecast(tasks)
-print(f"forgetting of task 1 after task 5: {forecast.forgetting[4, 0]:.2f}")
-#> forgetting of task 1 after task 5: 0.87
+print(forecast.answer[0])
+#> Expect to lose 11 points of accuracy (5 to 20).
+print(f"forgetting of task 1 after task 5: {forecast.forgetting[4, 0]:.2f} (loss on its training data)")
+#> forgetting of task 1 after task 5: 0.87 (loss on its training data)
 
 # How do two of them relate? Your own arrays work the same way.
 (X1, y1, *_), (X2, y2, *_) = tasks[0], tasks[1]

@@ -95,7 +95,7 @@ def test_readouts_at_a_width_and_the_range_of_orders():
     rng = np.random.default_rng(3)
     task = lambda p: (rng.normal(size=(p, 15)), np.sign(rng.normal(size=p)))
     tasks = [task(20) + task(10) for _ in range(2)]
-    answer = ebbing.advise(tasks, width=12)
+    answer = ebbing.advise(tasks, width=12, order="best")
     rows = [row for row in answer.remedies if row["kind"] == "readouts"]
     assert len(rows) == 2 and all("N = 12" in row["remedy"] for row in rows)
     assert answer.orders["tried"] == 2

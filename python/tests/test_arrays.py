@@ -133,7 +133,7 @@ BAD = {
     "alpha 1": (ValueError, "alpha is 1", lambda: ebbing.MultiHead([(X, y), (X + 1, y)], alpha=1).forgetting()),
     "few resamples": (ValueError, "bootstrap is 5", lambda: ebbing.order_parameters(X, y, X, y, bootstrap=5)),
     "unknown setting": (TypeError, "unexpected keyword argument 'dept'", lambda: ebbing.forecast([(X, y), (X + 1, y)], dept=2)),
-    "wrong type": (TypeError, "order is 'yes'; it must be True or False", lambda: ebbing.forecast([(X, y), (X + 1, y)], order="yes")),
+    "wrong type": (ValueError, "order is yes; must be best or the numbers of all tasks", lambda: ebbing.forecast([(X, y), (X + 1, y)], order="yes")),
     "nan setting": (ValueError, "ratio is nan", lambda: ebbing.tasks.permuted(ratio=float("nan"))),
     "ratio above 1": (ValueError, "ratio is 1.5", lambda: ebbing.tasks.permuted(ratio=1.5)),
     "unknown set": (ValueError, "nowhere", lambda: ebbing.data.load("nowhere")),

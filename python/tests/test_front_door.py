@@ -25,7 +25,8 @@ def test_a_forecast_is_readable(make_tasks, tmp_path):
     told = ebbing.forecast(make_tasks(test=10))
     text = str(told)
     assert text == told.summary() and text.startswith("Forecast for 3 tasks")
-    assert "forgetting F" in text and told.answer[0].split(":")[0] in text.replace("\n", " ")
+    assert "Test accuracy in %" in text and told.answer[0].split(":")[0] in text.replace("\n", " ")
+    assert "forgetting F" in str(ebbing.forecast(make_tasks(test=10), theory=True))
     told.save(tmp_path / "told.json")
     assert json.loads((tmp_path / "told.json").read_text())["seeds"] == 1
     told.report(tmp_path / "told.html")
@@ -141,7 +142,8 @@ def test_accuracy_among_a_tasks_own_classes():
         assert told.to_pandas("accuracies").loc[(2, 1), "task_accuracy"] == told.task_accuracy[1, 0]
     # Fewer classes to choose from: never less often right.
     assert (told.task_accuracy >= told.test_accuracy).all() and told.task_accuracy[1, 0] > told.test_accuracy[1, 0]
-    assert any("task-incremental" in sentence for sentence in told.answer)
+    assert any("task-incremental" in sentence for sentence in told.theory)
+    assert any("With the task known: " in sentence for sentence in told.answer)
     same = ebbing.forecast([part(20, [0, 1]) + part(10, [0, 1]) for _ in range(2)])
     assert same.task_accuracy is None
     assert told.expected is None and "20 features (measured: 784)" in told.outside

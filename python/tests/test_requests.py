@@ -30,7 +30,7 @@ def test_tasks_are_drawn_in_the_words_of_the_program() -> None:
     drawn = ebbing.tasks.draw(length=3, examples=30, test_examples=0, ratio=0.3, order=[2, 1, 3], seed=4)
     known = ebbing.tasks.permuted(length=3, examples=30, test_examples=0, ratio=0.3, seed=4)
     assert all(np.array_equal(drawn[k].x, known[t].x) for k, t in enumerate((1, 0, 2)))
-    with pytest.raises(ValueError, match="protocol is shuffled; must be permuted, split, partial-split or target-distractor"):
+    with pytest.raises(ValueError, match="protocol is shuffled; must be permuted, class-incremental, split, partial-split or target-distractor"):
         ebbing.tasks.draw(protocol="shuffled")
     with pytest.raises(ValueError, match="the nearest known one is `length`"):
         ebbing.tasks.draw(lenght=3)

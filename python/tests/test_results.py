@@ -26,7 +26,7 @@ def results():
         "curve": ebbing.phase(tasks[:3], lam=5.0, alpha=[0.5, 1.5]),
         "best": ebbing.best_lambda(tasks[:2], alpha=1.5, low=0.1, high=100.0),
         "explained": ebbing.variance_explained(tasks[0][0][:, :3], tasks[0][1]),
-        "forecast": ebbing.forecast(tasks, depths=[2]),
+        "forecast": ebbing.forecast(tasks, depths=[2], order="best"),
         "one task": ebbing.forecast(tasks[:1]),
         "seeds": ebbing.forecast([ebbing.TaskSequence(tasks), ebbing.TaskSequence(tasks[::-1])]),
         "fit": ebbing.fit_forgetting([0, 0.3, 0.4, 0.45, 0.47]),

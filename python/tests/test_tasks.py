@@ -182,7 +182,7 @@ def program(*words: str) -> dict:
 
 def test_a_part_of_drawn_tasks_is_the_one_that_the_program_takes():
     size = {"length": 3, "examples": 40, "test_examples": 30}
-    flags = [word for name, value in size.items() for word in (f"--{name.replace('_', '-')}", str(value))]
+    flags = ["--protocol", "permuted"] + [word for name, value in size.items() for word in (f"--{name.replace('_', '-')}", str(value))]
     answer = program("forecast", *flags, "--max-p", "20", "--seed", "3", "--seeds", "2")
     tasks = [ebbing.tasks.permuted(**size, seed=seed) for seed in (3, 4)]
     own = ebbing.forecast(tasks, max_p=20)

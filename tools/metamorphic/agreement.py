@@ -109,7 +109,7 @@ def a_part_of_the_examples(case: Case) -> None:
         tasks = ebbing.tasks.permuted(**drawing, data=ebbing.data.sample(whiten=False))
         drawn_words = Request((), words)
         one = case.doors.of_tasks([tasks], drawn_words)
-        flags = ["--no-whiten", f"--length={count}", f"--examples={size}", "--test-examples=0"]
+        flags = ["--protocol=permuted", "--no-whiten", f"--length={count}", f"--examples={size}", "--test-examples=0"]
         flags += [f"--max-p={most}", "--seeds=1", "--beta=30.0"]
         other = case.doors.json(
             ["forecast", "--json", "--quiet", *flags], lambda printed: of_json(printed["forecast"])
