@@ -95,7 +95,9 @@ fn main() -> Result<()> {
         let (values, error) = (&pair.values, pair.detail.gamma_feature_error.unwrap_or(f64::NAN));
         println!(
             "  F_21 {:.10}  γ_RF {:.10}  γ_rule {:.10}",
-            tiled.forgetting.mean[1][0], values.gamma_rf, values.gamma_rule
+            tiled.forgetting.as_ref().unwrap().mean[1][0],
+            values.gamma_rf,
+            values.gamma_rule
         );
         println!("  γ_feature {:.5} ± {error:.5}  γ_sim {:.5}", values.gamma_feature, values.gamma_sim);
         tiled.notes.iter().for_each(|note| println!("  {note}"));
@@ -103,7 +105,7 @@ fn main() -> Result<()> {
             let all = Context::new().memory(MemoryLimit::None);
             let (whole, [wall, _]) = timed(|| Forecast::of(std::slice::from_ref(&sequence), &settings, &all));
             let whole = whole?;
-            let (a, b) = (tiled.forgetting.mean[1][0], whole.forgetting.mean[1][0]);
+            let (a, b) = (tiled.forgetting.as_ref().unwrap().mean[1][0], whole.forgetting.as_ref().unwrap().mean[1][0]);
             let exact = whole.pairs[0].values.gamma_feature;
             println!(
                 "  in memory {wall:.1} s: F_21 {b:.10}, relative difference {:.1e}; γ_feature {exact:.5}",

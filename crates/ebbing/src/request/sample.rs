@@ -107,7 +107,6 @@ impl SampleRequest {
             draws: self.draws,
             leapfrog: self.leapfrog,
             seed: self.task_fields().recipe()?.seed,
-            ..PosteriorSettings::default()
         };
         settings.checked().map(|_| settings)
     }

@@ -166,7 +166,6 @@ impl TrainRequest {
             readout_scales: self.readout_scales.clone(),
             readout_penalty: self.readout_penalty,
             seed,
-            ..TrainSettings::default()
         };
         settings.check()?;
         Ok(settings)

@@ -112,13 +112,13 @@ fn words_of(name: &str) -> Option<Vec<String>> {
     }
     if let [one] = &words[..] {
         let parts = TRAIN.iter().chain(&TEST);
-        let glued = parts.filter_map(|part| {
+        let mut glued = parts.filter_map(|part| {
             let before = one.strip_prefix(part).map(|rest| (rest, part));
             before
                 .or_else(|| one.strip_suffix(part).map(|rest| (rest, part)))
                 .filter(|(rest, _)| ["x", "y"].contains(rest))
         });
-        if let Some((what, part)) = glued.last() {
+        if let Some((what, part)) = glued.next_back() {
             return Some(vec![what.to_string(), part.to_string()]);
         }
     }

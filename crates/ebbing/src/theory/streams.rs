@@ -61,7 +61,7 @@ impl FeatureSums {
         let d = gram.nrows();
         let shapes = gram.ncols() == d && cross.nrows() == d && d > 0 && cross.ncols() > 0;
         let finite = |m: &Mat<f64>| (0..m.ncols()).all(|j| m.col(j).iter().all(|v| v.is_finite()));
-        if !shapes || !finite(&gram) || !finite(&cross) || !(squares >= 0.0 && squares.is_finite()) {
+        if !(shapes && finite(&gram) && finite(&cross) && squares >= 0.0 && squares.is_finite()) {
             let (rows, columns) = (cross.nrows(), cross.ncols());
             let problem = format!(
                 "XᵀX is {d} × {}, XᵀY {rows} × {columns} and |Y|² {squares}; they must be finite, d × d, d × K and at least 0",

@@ -190,7 +190,7 @@ fn searched(mut all: Vec<Draw<'_>>, settings: &OrderSearchSettings, context: &Co
         given: before,
         gain: if better { before - after } else { 0.0 },
         accuracy: accuracy(best).zip(accuracy(&old)).map(|(found, given)| [found, given]),
-        worst: settings.rank.from_score(worst),
+        worst: settings.rank.of_score(worst),
         gain_error: gain.standard_error,
         within_noise: gain.standard_error.map(|error| gain.value <= error * luckiest),
         forecast: if better { &reordered[0] } else { &given[0] }.forgetting()?,
@@ -331,7 +331,7 @@ impl OrderRank {
     }
 
     /// Forgetting or accuracy of that number.
-    fn from_score(self, value: f64) -> f64 {
+    fn of_score(self, value: f64) -> f64 {
         match self {
             OrderRank::Forgetting => value,
             OrderRank::Accuracy => 1.0 - value,
