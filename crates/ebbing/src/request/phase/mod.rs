@@ -310,7 +310,7 @@ impl PhaseRequest {
             return self.sequence(sequence, context).map(|curves| PhaseAnswer::Sequence(Box::new(curves)));
         }
         if Self::has_several_outputs(&sequence.tasks) {
-            return Ok(PhaseAnswer::Outputs(Box::new(self.outputs(sequence, context)?)));
+            return Ok(PhaseAnswer::Outputs(Box::new(self.outputs(sequence, true, context)?)));
         }
         Ok(PhaseAnswer::Place(Box::new(self.place(sequence, context)?)))
     }

@@ -107,8 +107,11 @@ impl PhaseRequest {
         Ok(points)
     }
 
-    /// Places two tasks with several outputs in the diagram.
-    pub(super) fn outputs(&self, sequence: TaskSequence, context: &Context) -> Result<PhaseOutputs> {
+    /// Places two tasks with several outputs in the diagram; `search` for the best penalty of the width too, which takes most of the time.
+    ///
+    /// # Errors
+    /// What is wrong with the request or the tasks; any error of the theory.
+    pub fn outputs(&self, sequence: TaskSequence, search: bool, context: &Context) -> Result<PhaseOutputs> {
         self.refuse_with_several_outputs()?;
         let (theory, alphas) = (self.theory()?, self.alpha.grid()?);
         let prepared = prepared_words(&sequence.settings, &sequence.tasks, true);
@@ -119,7 +122,7 @@ impl PhaseRequest {
         let sizes = limit.sizes();
         let location = self.width.map(|width| critical.locate(sizes[1], width)).transpose()?;
         let tested = tasks.iter().all(|task| task.test.is_some());
-        let best = match self.width.filter(|_| tested) {
+        let best = match self.width.filter(|_| tested && search) {
             Some(width) => {
                 context.say("the best penalty", 0.0)?;
                 let settings = MultiHeadSettings { width: Some(width), ..theory.clone() };
