@@ -36,6 +36,14 @@ def networks() -> list[dict]:
     return found
 
 
+def classes_of(sequence: dict) -> int:
+    """The classes of each task."""
+    protocol = sequence["protocol"]
+    if protocol in ("class-incremental", "split-many", "mixture"):
+        return sequence["classes"]
+    return 2 if protocol in ("permuted-sign", "split", "flipped") else 10
+
+
 def tasks_of(sequence: dict) -> list[tuple]:
     """Targets as networks have them: ±1 in one column, or a column per class of the task's own."""
     import sequences
@@ -80,14 +88,20 @@ def job(item: dict, folder: str) -> dict:
                 found[f"{lam:g}"] = theory(tasks, float(item["settings"]["width"]), lam)
         except Exception as error:  # noqa: BLE001 - said in the results, and counted in the summary
             found[f"{lam:g}"] = {"failed": str(error)[:200]}
-    return {"number": item["sequence"]["number"], "outputs": int(np.ndim(tasks[0][1]) > 1 and tasks[0][1].shape[1] or 1),
+    return {"number": item["sequence"]["number"], "outputs": 1 if tasks[0][1].ndim == 1 else tasks[0][1].shape[1],
             "theory": found, "seconds": round(time.process_time() - began, 1)}
 
 
 def compute(folder: str, processes: int) -> None:
     """Stores what is missing, the cheapest first, one line per network."""
     known = {row["number"] for row in stored()}
-    size = lambda item: len(item["measured"]["final"]) * item["sequence"]["p"] ** 3
+
+    def size(item: dict) -> tuple[bool, float]:
+        """More than two tasks of several classes have kernels of P m rows."""
+        tasks, m = len(item["measured"]["final"]), classes_of(item["sequence"])
+        several = m > 2 and tasks > 2
+        return several, tasks * (item["sequence"]["p"] * (m if several else 1)) ** 3
+
     missing = sorted((item for item in networks() if item["sequence"]["number"] not in known), key=size)
     with ProcessPoolExecutor(processes) as pool:
         for made in pool.map(job, missing, [folder] * len(missing)):

@@ -117,7 +117,8 @@ fn at_width(place: &PhaseOutputs) -> Option<Table> {
     let named = rows.iter().any(|p| p.accuracy.is_some());
     let title = format!("At N = {width}");
     let table = Table::of(&title, rows)
-        .chosen("λ", |p| p.lambda)
+        .text("λ", |p| if p.lambda.is_infinite() { "∞".to_string() } else { significant(p.lambda) })
+        .key("lambda")
         .when(named, |table| {
             table
                 .number("task 1, learned", |p| in_percent(p.accuracy.map(|a| a.learned)))

@@ -97,11 +97,12 @@ impl OutputPrediction {
 
     /// What covariances are multiplied by: 1, or a number that stands for the power of λ with which they grow.
     fn scale(&self) -> f64 {
-        if self.exponent == 0.0 {
+        let m = self.mean.ncols();
+        let variances = self.covariance.iter().flat_map(|s| (0..m).map(|a| s[(a, a)]));
+        let largest = variances.fold(0.0, f64::max);
+        if self.exponent == 0.0 || largest == 0.0 {
             return 1.0;
         }
-        let m = self.mean.ncols();
-        let largest = self.covariance.iter().flat_map(|s| (0..m).map(|a| s[(a, a)])).fold(f64::MIN_POSITIVE, f64::max);
         // Means shift probabilities by 1e-10.
         1e20 * self.mean.norm_max().max(1.0).powi(2) / largest
     }
@@ -360,7 +361,11 @@ mod tests {
         let real = Mat::from_fn(3, 3, |i, j| (i + 2 * j) as f64);
         let three = OutputPrediction { mean: Mat::zeros(3, 3), covariance: vec![Mat::zeros(3, 3); 3], exponent: 0.0 };
         assert!(three.accuracy(real.as_ref(), 10, 0).unwrap_err().to_string().contains("real numbers"));
+        // Nothing of these grows.
         let diverging = OutputPrediction { exponent: 0.5, ..certain };
-        assert!(diverging.accuracy(y.as_ref(), 10, 0).unwrap_err().to_string().contains("finite lambda"));
+        assert_eq!(diverging.accuracy(y.as_ref(), 10, 0).unwrap().value, 1.0);
+        // A difference that grows without bound is of either sign, whatever its mean.
+        let grown = OutputPrediction { exponent: 0.5, ..found };
+        assert!((grown.probabilities(10, 0).unwrap().probability[(0, 0)] - 0.5).abs() < 1e-9);
     }
 }
