@@ -61,7 +61,8 @@ def _parts(client: Any, x: Any, rows: int, name: str) -> list[tuple[Any, int, in
         array = matrix(x, name)
         if len(array) != rows:
             raise ValueError(f"{name}: {len(array)} inputs but {rows} targets; each input needs one")
-        return [(client.scatter(array), 0, rows)]
+        # As an argument of a task it is with the scheduler, and a worker that dies does not take it along.
+        return [(client.submit(np.asarray, array, pure=False), 0, rows)]
     if any(np.isnan(size) for size in x.chunks[0]):
         x = x.compute_chunk_sizes()
     if x.shape[0] != rows:

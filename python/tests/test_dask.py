@@ -5,6 +5,8 @@ import os
 import signal
 import subprocess
 import sys
+import threading
+import time
 from pathlib import Path
 
 import numpy as np
@@ -71,17 +73,18 @@ def test_sums_survive_a_worker_that_dies(client):
         y = np.arange(4000) % 2
         known = ebbing.dask.feature_sums([(marks, y)], client=own)
         slow = marks.map_blocks(_slowly, dtype=float)
-        import threading
-
         first = next(iter(own.run(os.getpid).values()))
+        # Sixteen blocks of 0.3 s on two workers: some are done by then, and some are not.
         threading.Timer(1.0, os.kill, (first, signal.SIGKILL)).start()
         found = ebbing.dask.feature_sums([(slow, y)], client=own)
+        assert first not in own.run(os.getpid).values()
+        # So does an array that was in memory here.
+        held = marks.compute()
+        assert np.allclose(ebbing.dask.feature_sums([(held, y)], client=own)[0].x, known[0].x)
     np.testing.assert_array_equal(found[0].x, known[0].x)
 
 
 def _slowly(block):
-    import time
-
     time.sleep(0.3)
     return block
 
