@@ -6,7 +6,9 @@ use crate::error::{Error, Result};
 use crate::tasks::TaskSequence;
 use crate::theory::Inputs;
 use crate::theory::calibration::{self, Training};
-use crate::theory::single_head::{Replay, ReplayBudget, SingleHead, SingleHeadSettings, replay_curve};
+use crate::theory::single_head::{
+    Replay, ReplayBudget, SingleHead, SingleHeadSettings, feature_replay_curve, replay_curve,
+};
 use serde::Serialize;
 
 /// Final accuracies that a number of examples is found for.
@@ -81,14 +83,7 @@ impl KeepCurve {
         // Kernels and factors of all amounts are made once.
         let of = |amounts: &[usize], context: &Context| -> Result<Option<Vec<KeepPoint>>> {
             let outcomes: Vec<Option<(f64, f64)>> = match features {
-                true => amounts
-                    .iter()
-                    .map(|&n| {
-                        let asked = SingleHeadSettings { replay: replay(n), ..settings };
-                        let found = SingleHead::new(inputs, &asked, context)?.test_accuracies()?;
-                        Ok(found.map(|found| final_and_lost(&found.all)))
-                    })
-                    .collect::<Result<_>>()?,
+                true => of_features(inputs, &settings, amounts, context)?,
                 false => replay_curve(sequence, &settings, amounts, context)?
                     .iter()
                     .map(|found| found.accuracy.zip(found.backward_transfer.map(|b| -b)))
@@ -166,11 +161,33 @@ impl KeepCurve {
     }
 }
 
-/// Mean accuracy after the last task, and what all tasks but the last have lost by then.
-fn final_and_lost(after: &[Vec<f64>]) -> (f64, f64) {
+/// Final accuracy and what is lost of a linear head on features, for every amount: from sums that all share, or each by itself.
+fn of_features(
+    inputs: Inputs<'_>,
+    settings: &SingleHeadSettings,
+    amounts: &[usize],
+    context: &Context,
+) -> Result<Vec<Option<(f64, f64)>>> {
+    let given = inputs.given(0.0)?;
+    if let Some(found) = context.run(|| feature_replay_curve(&given, settings, amounts))? {
+        return Ok(found.iter().map(|[just, last]| Some(final_and_lost(just, last))).collect());
+    }
+    let one = |&examples: &usize| {
+        let asked = SingleHeadSettings { replay: Replay { examples, ..settings.replay }, ..*settings };
+        let found = SingleHead::new(inputs, &asked, context)?.test_accuracies()?;
+        Ok(found.map(|found| {
+            let just: Vec<f64> = (0..found.all.len()).map(|t| found.all[t][t]).collect();
+            final_and_lost(&just, &found.all[just.len() - 1])
+        }))
+    };
+    amounts.iter().map(one).collect()
+}
+
+/// Mean accuracy after the last task, and what all tasks but the last have lost by then since they were learned.
+fn final_and_lost(just: &[f64], after: &[f64]) -> (f64, f64) {
     let last = after.len() - 1;
-    let lost = (0..last).map(|s| after[s][s] - after[last][s]).sum::<f64>() / last.max(1) as f64;
-    (after[last].iter().sum::<f64>() / (last + 1) as f64, lost)
+    let lost = (0..last).map(|s| just[s] - after[s]).sum::<f64>() / last.max(1) as f64;
+    (after.iter().sum::<f64>() / (last + 1) as f64, lost)
 }
 
 /// Amounts between the last one that misses a target and the first that reaches it, evenly in their logarithms.

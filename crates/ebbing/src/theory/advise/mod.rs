@@ -237,6 +237,11 @@ impl Advice {
 
     fn found(sequences: &[TaskSequence], settings: &AdviseSettings, context: &Context) -> Result<Self> {
         check(sequences, settings)?;
+        let filled: Vec<_> = sequences.iter().filter_map(TaskSequence::tested_everywhere).collect();
+        if filled.len() == sequences.len() {
+            let filled: Vec<TaskSequence> = filled.into_iter().map(|(sequence, _)| sequence).collect();
+            return Self::found(&filled, settings, context);
+        }
         let used = |s: &TaskSequence| s.tasks.iter().map(|task| task.x.nrows()).max().unwrap_or(0);
         let all = used(&sequences[0]);
         let parts = parts_of(sequences, settings.max_p)?;

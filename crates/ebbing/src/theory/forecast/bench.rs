@@ -25,9 +25,15 @@ pub(super) struct Bench<'a> {
 }
 
 impl<'a> Bench<'a> {
-    pub fn new(sequence: &'a TaskSequence, settings: &'a ForecastSettings, context: &'a Context) -> Result<Self> {
+    /// `shared`: whether more than one part of the forecast takes its kernels, which are then made once.
+    pub fn new(
+        sequence: &'a TaskSequence,
+        settings: &'a ForecastSettings,
+        shared: bool,
+        context: &'a Context,
+    ) -> Result<Self> {
         let theory = &settings.theory;
-        let made = match settings.features {
+        let made = match settings.features || !shared {
             true => None,
             false => {
                 inputs(sequence, false).fits("this forecast", forgetting_cost, context)?;

@@ -320,7 +320,8 @@ impl Forecast {
     ///
     /// A forecast without room for its kernels ([`crate::plan::in_tiles`]) is of means, without intervals, replay, other depths,
     /// penalties or widths; the best order is not searched. Finished parts are kept on disk ([`Context::scratch`]), and a run
-    /// that was stopped goes on from them.
+    /// that was stopped goes on from them. Where some tasks have test data, those that have none are judged on their training
+    /// examples, and a note says so.
     ///
     /// # Errors
     /// Any error of the theory for these data and settings; [`Error::Setting`] for what needs kernels in memory, [`Error::Io`]
@@ -328,6 +329,15 @@ impl Forecast {
     pub fn of(sequences: &[TaskSequence], settings: &ForecastSettings, context: &Context) -> Result<Self> {
         let first = sequences.first().ok_or_else(|| Error::data("the task sequence", "there is none to forecast"))?;
         check(sequences, settings)?;
+        let filled: Vec<_> = sequences.iter().filter_map(TaskSequence::tested_everywhere).collect();
+        if let (Some((_, note)), true) = (filled.first(), filled.len() == sequences.len()) {
+            let note = note.clone();
+            let filled: Vec<TaskSequence> = filled.into_iter().map(|(sequence, _)| sequence).collect();
+            let mut found = Self::of(&filled, settings, context)?;
+            found.notes.insert(0, note);
+            found.data_notes += 1;
+            return Ok(found);
+        }
         let mut settings = settings.with_one_ridge();
         let tiles = !settings.features && sequences.iter().any(|s| in_tiles(&s.sizes(), context.plan()));
         if tiles && settings.sweeps() > 0 {
@@ -370,7 +380,7 @@ impl Forecast {
             let part = parts.next(&format!("forgetting, sequence {} of {count}", k + 1))?;
             let bench = match tiles {
                 true => Bench::in_tiles(sequence, settings, context, &part)?,
-                false => Bench::new(sequence, settings, context)?,
+                false => Bench::new(sequence, settings, theory || ordered, context)?,
             };
             let own = if theory { Some(bench.forecast()?) } else { None };
             let (networks, way, left) = bench.trained(own.as_ref(), closest.as_ref())?;

@@ -25,6 +25,7 @@
 //! A finite temperature 1/β is added to every diagonal block of 𝓛 and of the prior covariance.
 
 mod covariance;
+mod feature_curve;
 mod feature_space;
 mod first_task;
 mod forecast;
@@ -41,6 +42,7 @@ mod single;
 mod system;
 
 pub use crate::theory::blocks::kernels::Mode;
+pub(crate) use feature_curve::feature_replay_curve;
 pub use first_task::{FirstTask, forgetting_of_first};
 pub(crate) use forecast::TestAccuracies;
 pub use forecast::{SingleHeadForecast, SingleHeadTest};
