@@ -296,7 +296,7 @@ mod tests {
     use super::*;
     use crate::rng::Stream;
     use crate::tasks::Task;
-    use crate::theory::single_head::{Mode, ReplayBudget};
+    use crate::theory::single_head::{Mode, ReplayBudget, Selection};
 
     fn sequence(tested: bool, columns: usize, twice: bool) -> TaskSequence {
         let mut stream = Stream::new(7, "replay curve", columns as u64);
