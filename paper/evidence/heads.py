@@ -171,7 +171,7 @@ def section(*_: object) -> str:
     rows = [f"| {name} | {' | '.join(points(errors[name][f'{part} {what}']) for part in ('seen', 'held out', 'all') for what in ('accuracy', 'lost'))} |"
             for name in ("wide limit", "own width, one λ", "own width, λ by depth")]
     by_depth = ", ".join(f"{lam:g} for {d} hidden layer{'s' if d > 1 else ''}" for d, lam in found["λ by depth"].items())
-    shallow = [errors[f"{name}, depth 1"] for name in ("wide limit", "own width, one λ")]
+    shallow = [errors[f"{name}, depth 1"] for name in ("wide limit", "own width, λ by depth")]
     return f"""## Separate heads at their own width
 
 The multi-head theory of one hidden layer (`ebbing.MultiHead`) at the network's own width and PyTorch's initial weights (σ = 1/√3), beside {found['networks']} networks
@@ -183,8 +183,8 @@ for how little training moves hidden weights, and is chosen on {found['seen']} s
 |---|---|---|---|---|---|---|
 {chr(10).join(rows)}
 
-Of the {found['depth 1']} networks of one hidden layer, which the theory describes, the final accuracy is missed by {points(shallow[1]['all accuracy'])} points (wide limit: {points(shallow[0]['all accuracy'])}).
-For deeper networks λ is a fit, not a theory. `paper/evidence/heads.py --data FOLDER` computes what is missing and `--summary` shows every number."""
+Of the {found['depth 1']} networks of one hidden layer, which the theory describes, the final accuracy is missed by {points(shallow[1]['all accuracy'])} points and what is lost by
+{points(shallow[1]['all lost'])} (wide limit: {points(shallow[0]['all accuracy'])} and {points(shallow[0]['all lost'])}). For deeper networks λ is a fit, not a theory. `paper/evidence/heads.py --data FOLDER` computes what is missing and `--summary` shows every number."""
 
 
 def main() -> None:
