@@ -162,7 +162,7 @@ def picture(rows: list[dict]) -> None:
             for edge in edges[edges < max(LOADS)]:
                 ax.axvline(edge, color="gray", lw=0.6, ls="--")
             ax.set_xticks(LOADS, [f"{a:g}" for a in LOADS])
-            ax.minorticks_off() if ax is exponents else None
+            ax.set_xticks([], minor=True)
     for letter, ax in zip("abcd", axes.T.ravel()):
         ax.set_title(letter, loc="left", weight="bold")
     axes[1, 0].legend(frameon=False, fontsize=8)
