@@ -9,6 +9,7 @@ import numpy as np
 
 import calibration as c
 import domain
+import heads
 import pictures
 from analyze import CLASS_NAMES, KINDS, MEASURES, Study, markdown, mode_name, number, percent, points, points_span, seconds, span
 from intervals import mean_error, over_sequences, rank_correlation
@@ -45,7 +46,7 @@ SHOWN = ("rf-1", "rf-2", "rf-3", "ntk-1", "ntk-2", "ntk-3", "lazy-1", "lazy-2", 
 
 def page(study: Study, folder: Path) -> str:
     """The whole page; pictures go to the folder."""
-    parts = [opening, summary, sample, kinds, networks, protocols, modes, bars, whitened, larger, reach, limits, alternatives, advice, undone, again]
+    parts = [opening, summary, sample, kinds, networks, protocols, modes, bars, whitened, larger, reach, limits, alternatives, advice, heads.section, undone, again]
     return "\n\n".join(part(study, folder) for part in parts) + "\n"
 
 
