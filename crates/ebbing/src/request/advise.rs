@@ -10,6 +10,7 @@ use crate::data::Sources;
 use crate::error::{Error, Result};
 use crate::kernels::Activation;
 use crate::plan::{Cost, Sizes, feature_forgetting_cost, forgetting_cost};
+use crate::stats::number::significant;
 use crate::tasks::{Provenance, TaskSequence, whole_targets};
 use crate::theory::advise::{Advice, AdviseSettings};
 use crate::theory::forecast::ForecastSettings;
@@ -266,7 +267,10 @@ impl AdviseRequest {
 pub fn heading_for(advice: &Advice, tasks: &str) -> String {
     let [used, there] = advice.examples_used;
     let part = if used < there { format!(" from {used} examples of each task") } else { String::new() };
-    format!("Advice{part} for {tasks}")
+    let at = advice.temperature.map_or(String::new(), |beta| {
+        format!("; at the temperature of trained heads, beta {}", significant(beta))
+    });
+    format!("Advice{part} for {tasks}{at}")
 }
 
 impl ForecastRequest {

@@ -249,6 +249,9 @@ pub struct Advice {
     pub features: bool,
     /// Why nothing is expected with a range: how these tasks are unlike those whose networks were measured.
     pub outside: Option<String>,
+    /// The inverse temperature of trained heads, where it was taken because none was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub temperature: Option<f64>,
 }
 
 /// How much the order of tasks can change.
@@ -326,6 +329,7 @@ impl Advice {
             held_out,
             features: settings.features,
             outside,
+            temperature: search.temperature,
         })
     }
 

@@ -51,6 +51,8 @@ pub(super) struct Search<'a> {
     pub orders: Option<OrderRange>,
     /// How the tasks are unlike those whose networks were measured; none where nothing is said on trained networks.
     pub outside: Option<String>,
+    /// The inverse temperature of trained heads, where it was taken because none was asked for.
+    pub temperature: Option<f64>,
     /// The replay that is combined with other remedies.
     chosen: Replay,
     /// Benches of the remedies that replay may be combined with, with the remedy's name, kind, cost and theory.
@@ -106,6 +108,7 @@ impl<'a> Search<'a> {
             order: None,
             orders: None,
             outside,
+            temperature: warm.map(|warm| warm.beta),
             chosen: Replay::default(),
             partners: vec![],
         })
