@@ -13,12 +13,15 @@ from encoders import forms
 def main() -> None:
     asked = pretrained.arguments(forms.__doc__)
     rows = pretrained.stored(asked.results, "encoders")
-    known = pretrained.stored(asked.results, "forms")
+    name = "crossed" if asked.crossed else "forms"
+    known = pretrained.stored(asked.results, name)
     for number in sorted(rows.keys() - known.keys()):
+        if asked.crossed and (rows[number]["held_out"] or number % 2 != asked.first):
+            continue
         began = time.process_time()
-        found = {**forms.row_of(rows[number]), "seconds": 0.0}
+        found = {**forms.row_of(rows[number], asked.crossed), "seconds": 0.0}
         found["seconds"] = round(time.process_time() - began, 2)
-        pretrained.store(asked.results, "forms", found)
+        pretrained.store(asked.results, name, found)
         print(f"{number}: {found['seconds']} s", flush=True, file=sys.stderr)
 
 

@@ -137,6 +137,7 @@ def arguments(doc: str, count: int = COUNT) -> argparse.Namespace:
     read.add_argument("--results", type=Path, default=RESULTS, help="folder of the results")
     read.add_argument("--from", dest="first", type=int, default=0, help="index of the first sequence")
     read.add_argument("--to", dest="end", type=int, default=count, help="index after the last one")
+    read.add_argument("--crossed", action="store_true", help="forms with cross-entropy")
     asked = read.parse_args()
     if asked.data is None:
         read.error("give the folder of the data by --data or EBBING_DATA")

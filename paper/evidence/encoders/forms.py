@@ -20,6 +20,10 @@ SPECTRUM = 350
 TRIED = ((900, GRID), (1600, (1.0, 10.0, 30.0, 100.0)), (10**9, (30.0,)))
 
 
+#: β of the forms with cross-entropy, and the rows of the largest task up to which they are tried.
+CROSSED, MOST = (0.1, 0.5, 2.0, 10.0, 50.0, 300.0), 800
+
+
 def forms_of(hidden: int) -> tuple[str, ...]:
     """Forms for a head with so many hidden layers."""
     return ("lin", "lin-class") if hidden == 0 else ("rf", "rf-class", "ntk") if hidden == 1 else ("rf", "rf-class", "rf2")
@@ -53,8 +57,20 @@ def outcomes(form: str, sequence: closed.Sequence, kept: list[np.ndarray], large
     return found
 
 
-def row_of(row: dict) -> dict:
-    """All forms of all heads of a stored sequence."""
+def crossed_forms(hidden: int, number: int) -> tuple[str, ...]:
+    """Forms with cross-entropy for a head with so many hidden layers; moving hidden weights are tried on a quarter of the sequences."""
+    return ("lin",) if hidden == 0 else ("rf", "ntk") if hidden == 1 and number % 4 == 0 else ("rf",)
+
+
+def crossed(form: str, sequence: closed.Sequence, kept: list[np.ndarray], largest: int) -> dict[str, list]:
+    """The same with cross-entropy in place of squared error."""
+    if largest > MOST:
+        return {form: None}
+    return {form: [[round(v, 3) for v in sequence.outcome(sequence.learn(kept, beta)).values()] for beta in CROSSED]}
+
+
+def row_of(row: dict, entropy: bool = False) -> dict:
+    """All forms of all heads of a stored sequence; with cross-entropy if that is asked for."""
     raw = draw.tasks_of(row["sequence"])
     outputs, number = row["outputs"], row["number"]
     kernels: dict[str, dict] = {}
@@ -65,11 +81,11 @@ def row_of(row: dict) -> dict:
         kept = draw.kept_rows(raw, run["m"], number)
         largest = max(len(t.x) + sum(len(k) for k in kept[:s]) for s, t in enumerate(raw))
         own = {}
-        for form in forms_of(len(run["hidden"])):
+        for form in crossed_forms(len(run['hidden']), number) if entropy else forms_of(len(run["hidden"])):
             key = (run["prepared"], min(run["m"], row["sequence"]["per_class"]), form)
             if key not in known:
                 tasks = draw.prepare(raw, run["prepared"]) if form.split("-")[0] not in ready else []
-                known[key] = outcomes(form, sequence_for(form, tasks, outputs, ready), kept, largest)
+                known[key] = (crossed if entropy else outcomes)(form, sequence_for(form, tasks, outputs, ready), kept, largest)
             own |= known[key]
         found.append(own)
     return {"number": number, "forms": found}
