@@ -139,7 +139,7 @@ def softmax(z: np.ndarray) -> np.ndarray:
     return made / made.sum(1, keepdims=True)
 
 
-def crossed(k: np.ndarray, before: np.ndarray, y: np.ndarray, beta: float, most: int = 60, close: float = 2e-3) -> np.ndarray:
+def crossed(k: np.ndarray, before: np.ndarray, y: np.ndarray, beta: float, most: int = 300, close: float = 2e-3) -> np.ndarray:
     """`u = β (Y − softmax(f + K u))`: the step from outputs f that lowers cross-entropy and half the change's norm over β the most.
 
     The Hessian of cross-entropy is at most ½ in each output, so that `(K/2 + 1/β)^{-1}` is a step that never overshoots; Nesterov's

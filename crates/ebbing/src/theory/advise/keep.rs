@@ -75,8 +75,10 @@ impl KeepCurve {
             Err(error) => return Err(error),
         };
         let classes: usize = sequence.tasks[..sequence.tasks.len() - 1].iter().map(|task| classes_of(&task.y)).sum();
-        let whitened = sequence.settings.is_whitened();
-        let inside = !features && calibration::place(sequence)?.inside;
+        let data = calibration::Data::of(sequence, features);
+        let closest = if features { None } else { calibration::theory(Training::Replay, sequence) };
+        let same = features || closest.is_some_and(|closest| closest.loss == theory.loss);
+        let inside = same && calibration::outside(sequence, features)?.is_none();
         let settings = SingleHeadSettings { replay: replay(0), ..*theory };
         // Kernels and factors of all amounts are made once.
         let of = |amounts: &[usize], context: &Context| -> Result<Option<Vec<KeepPoint>>> {
@@ -97,7 +99,7 @@ impl KeepCurve {
             let point = |(&per_class, found): (&usize, &Option<(f64, f64)>)| {
                 let (accuracy, lost) = (*found)?;
                 let training = if per_class == 0 { Training::Plain } else { Training::Replay };
-                let expected = inside.then(|| calibration::expected_of(training, whitened, lost, accuracy)).flatten();
+                let expected = inside.then(|| calibration::expected_of(training, data, lost, accuracy)).flatten();
                 let accuracy_interval = expected.map(|found| found.accuracy_interval);
                 let examples = per_class * classes;
                 let bytes = (examples * sequence.dim() * BYTES) as u64;

@@ -22,7 +22,7 @@ mod sentences;
 
 pub use keep::{KeepCurve, KeepPoint, KeepTarget};
 
-use super::calibration::Expected;
+use super::calibration::{Data, Expected};
 use super::forecast::assumes;
 use super::single_head::{Mode, Outcome, Replay, SingleHeadSettings};
 use crate::context::Context;
@@ -246,7 +246,7 @@ impl Advice {
         search.run()?;
         let outside = search.outside.take();
         let (mut remedies, nothing) = (search.remedies, search.nothing);
-        gains::of_accuracy(&mut remedies, sequences[0].settings.is_whitened());
+        gains::of_accuracy(&mut remedies, Data::of(&sequences[0], settings.features));
         for remedy in &mut remedies {
             let gains: Vec<f64> = remedy.1.iter().zip(&nothing).map(|(o, n)| n.forgetting - o.forgetting).collect();
             if let Ok(gain) = mean_with_error(&gains) {

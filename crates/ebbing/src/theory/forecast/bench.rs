@@ -6,11 +6,11 @@ use crate::error::Result;
 use crate::plan::{forgetting_cost, spare_bytes};
 use crate::stats::number::{accuracy, within};
 use crate::tasks::TaskSequence;
-use crate::theory::calibration::{self, Expected, Training};
+use crate::theory::calibration::{self, Data, Expected, Training};
 use crate::theory::order_parameters::{OrderParameters, PairOrderParameters, all_pairs, order_parameters};
 use crate::theory::single_head::sequence_kernels::SequenceKernels;
 use crate::theory::single_head::{
-    Mode, PairForgetting, Precision, SingleHead, SingleHeadForecast, SingleHeadSettings, TestAccuracies,
+    Loss, Mode, PairForgetting, Precision, SingleHead, SingleHeadForecast, SingleHeadSettings, TestAccuracies,
     pair_forgetting,
 };
 use crate::theory::whole::{self, Quality, TiledForecast};
@@ -77,7 +77,7 @@ impl<'a> Bench<'a> {
         let Some(theory) = closest else { return Ok((None, Engine::Memory, None)) };
         let asked = &self.settings.theory;
         let kernels = theory.same_kernels(asked);
-        if let Some((forecast, engine)) = own.filter(|_| kernels && theory.beta == asked.beta && !asked.variance) {
+        if let Some((forecast, engine)) = own.filter(|_| kernels && theory.beta == asked.beta && theory.loss == asked.loss && !asked.variance) {
             return Ok((forecast.test_accuracies(), *engine, None));
         }
         if self.tiles.is_some() {
@@ -162,7 +162,7 @@ fn with_forgetting(
 }
 
 /// What is done while training, as far as the evidence distinguishes it.
-fn training(theory: &SingleHeadSettings) -> Training {
+pub(super) fn training(theory: &SingleHeadSettings) -> Training {
     if theory.replay.is_on() { Training::Replay } else { Training::Plain }
 }
 
@@ -173,14 +173,33 @@ pub(super) fn closest(sequence: &TaskSequence, settings: &ForecastSettings) -> O
         return None;
     }
     let theory = match settings.features {
-        true => calibration::theory_of_linear_head(sequence)?,
+        true => calibration::theory_of_linear_head(training(asked), sequence)?,
         false => calibration::theory(training(asked), sequence)?,
     };
     Some(SingleHeadSettings { replay: asked.replay, keep_bytes: asked.keep_bytes, ..theory })
 }
 
+/// The theory that says how many examples to keep: the closest one, but squared error where cross-entropy would take long for so many
+/// amounts.
+pub(super) fn of_all_amounts(
+    sequence: &TaskSequence,
+    settings: &ForecastSettings,
+    closest: SingleHeadSettings,
+) -> SingleHeadSettings {
+    /// Operations of some ten seconds on a laptop.
+    const MUCH: f64 = 3e11;
+    /// Operations of a step for one entry of the kernel and one class, times steps, times amounts of half of everything.
+    const EACH: f64 = 4.0 * 60.0 * 8.0;
+    let total: f64 = sequence.tasks.iter().map(|task| task.x.nrows() as f64).sum();
+    let columns = sequence.tasks.first().map_or(1, |task| task.y.ncols()) as f64;
+    if closest.loss == Loss::Squared || EACH * total.powi(2) * columns * sequence.tasks.len() as f64 / 3.0 <= MUCH {
+        return closest;
+    }
+    let other = calibration::by_squares(closest, training(&settings.theory), sequence);
+    other.map_or(closest, |other| SingleHeadSettings { replay: closest.replay, keep_bytes: closest.keep_bytes, ..other })
+}
+
 /// Between what the accuracies of trained networks lie; none where such networks were not measured.
-pub(super) fn expectation(trained: &TrainedForecast, settings: &ForecastSettings, whitened: bool) -> Option<Expected> {
-    let lost = trained.lost.filter(|_| !settings.features)?;
-    calibration::expected_of(training(&settings.theory), whitened, lost, trained.final_accuracy)
+pub(super) fn expectation(trained: &TrainedForecast, settings: &ForecastSettings, data: Data) -> Option<Expected> {
+    calibration::expected_of(training(&settings.theory), data, trained.lost?, trained.final_accuracy)
 }

@@ -408,7 +408,10 @@ impl Forecast {
             beside.order = Some(best_order_of(&draws, &search, &parts.next("order of tasks")?)?);
         }
         let keep = match &closest {
-            Some(theory) if keeps => KeepCurve::of(first, theory, settings.features, &parts.next("examples to keep")?)?,
+            Some(theory) if keeps => {
+                let theory = bench::of_all_amounts(first, settings, *theory);
+                KeepCurve::of(first, &theory, settings.features, &parts.next("examples to keep")?)?
+            }
             _ => None,
         };
         beside.keep = keep;
@@ -473,7 +476,7 @@ struct About {
     names: Vec<String>,
     seeds: usize,
     drawn: bool,
-    whitened: bool,
+    data: calibration::Data,
     outside: Option<String>,
     notes: Vec<String>,
 }
@@ -482,16 +485,15 @@ impl About {
     /// `trained`: whether something is said on trained networks.
     fn of(sequence: &TaskSequence, seeds: usize, settings: &ForecastSettings, trained: bool) -> Result<About> {
         let repeats = sequence.repeat_note().filter(|_| settings.theory.beta.is_infinite());
-        let outside = match settings.features {
-            true => Some(calibration::LINEAR_HEAD.into()),
-            false if trained && sequence.tasks.len() > 1 => calibration::outside(sequence)?,
+        let outside = match trained && sequence.tasks.len() > 1 {
+            true => calibration::outside(sequence, settings.features)?,
             false => None,
         };
         Ok(About {
             seeds,
             names: sequence.tasks.iter().map(|t| t.name.clone()).collect(),
             drawn: sequence.settings.protocol.is_some() || sequence.settings.by_class.is_some(),
-            whitened: sequence.settings.is_whitened(),
+            data: calibration::Data::of(sequence, settings.features),
             outside,
             notes: sequence.target_notes().into_iter().chain(repeats).collect(),
         })
@@ -527,7 +529,7 @@ impl About {
             expected: trained
                 .as_ref()
                 .filter(|_| self.outside.is_none())
-                .and_then(|found| bench::expectation(found, settings, self.whitened)),
+                .and_then(|found| bench::expectation(found, settings, self.data)),
             outside: self.outside,
             trained,
             test,
