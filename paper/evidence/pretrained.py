@@ -138,15 +138,39 @@ def arguments(doc: str, count: int = COUNT) -> argparse.Namespace:
     read.add_argument("--from", dest="first", type=int, default=0, help="index of the first sequence")
     read.add_argument("--to", dest="end", type=int, default=count, help="index after the last one")
     read.add_argument("--crossed", action="store_true", help="forms with cross-entropy")
+    read.add_argument("--short", action="store_true", help="a few heads on embedded images, which need no file")
     asked = read.parse_args()
+    if asked.short:
+        return asked
     if asked.data is None:
         read.error("give the folder of the data by --data or EBBING_DATA")
     features.FOLDER, features.CACHE, features.GLOSSES = Path(asked.data), asked.cache, asked.glosses
     return asked
 
 
+#: Sequences of embedded images, which need no file: what the short study trains on.
+SHORT = [
+    {"number": 3900, "protocol": "class-incremental", "data": "pixels-sample", "tasks": 5, "classes": 2, "per_class": 50, "how": "classes"},
+    {"number": 3905, "protocol": "mixed", "data": "pixels-sample", "tasks": 3, "classes": 4, "per_class": 30, "pool": 7, "sets": ["pixels-sample"]},
+    {"number": 3906, "protocol": "domain-incremental", "data": "pixels-sample", "tasks": 4, "classes": 2, "per_class": 40, "how": "classes"},
+]
+
+
+def short(folder: Path) -> None:
+    """A few heads and their forecasts."""
+    from encoders import chosen
+
+    for sequence in SHORT:
+        row = runs_of(sequence)
+        store(folder, "encoders", row)
+        store(folder, "chosen", chosen.row_of(row))
+
+
 def main() -> None:
     asked = arguments(__doc__)
+    if asked.short:
+        short(asked.results)
+        return
     done = stored(asked.results, "encoders")
     for number in range(draw.FIRST + asked.first, draw.FIRST + asked.end):
         if number in done:

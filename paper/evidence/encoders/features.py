@@ -39,6 +39,7 @@ IMAGES = ("mnist", "fashion", "emnist62", "cifar100gray")
 VARIANTS = ("", "turned", "inverted", "blurred", "noisy", "shifted")
 #: Training and test examples of a class that are encoded, by encoder and data.
 LIMITS = {
+    "sample": (60, 30),
     "lite0": {"mnist": (400, 60), "fashion": (400, 60), "emnist62": (60, 20), "cifar100gray": (60, 20), "variant": (100, 30)},
     "lite2": {"mnist": (120, 30), "fashion": (120, 30), "emnist62": (40, 15), "cifar100gray": (40, 20), "variant": (0, 0)},
     "own": {"mnist": (1200, 80), "fashion": (1200, 80), "emnist62": (300, 40), "cifar100gray": (400, 50), "variant": (250, 50)},
@@ -74,6 +75,8 @@ def loaded(name: str) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     if name in ("clinc", "cifar10"):
         with np.load(FOLDER / "features" / f"{name}.npz") as held:
             found = [held[key] for key in ("x_train", "y_train", "x_test", "y_test")]
+    elif name == "pixels-sample":
+        found = pictures(name)
     else:
         file = CACHE / f"{name.replace('@', '-at-')}.npz"
         if not file.exists():
@@ -93,8 +96,8 @@ def pictures(name: str) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
     (encoder, rest), (data, _, variant) = name.split("-", 1), name.split("-", 1)[1].partition("@")
     del rest
     sequences.FOLDER = FOLDER
-    limits = LIMITS[encoder if encoder.startswith("lite") else "own"]["variant" if variant else data]
-    rng = np.random.default_rng([41, IMAGES.index(data), VARIANTS.index(variant)])
+    limits = LIMITS["sample"] if data == "sample" else LIMITS[encoder if encoder.startswith("lite") else "own"]["variant" if variant else data]
+    rng = np.random.default_rng([41, (*IMAGES, "sample").index(data), VARIANTS.index(variant)])
     parts = []
     for (x, y), most in zip(sequences.loaded(data)[:2], limits):
         rows = np.concatenate([rng.permutation(np.flatnonzero(y == c))[:most] for c in np.unique(y)])
