@@ -15,6 +15,7 @@
 //! errors on two thirds of the sequences, by how much it says is lost; on the last third the intervals held at about the
 //! rate that they state, which the same page reports.
 
+pub(crate) mod gains;
 mod place;
 
 pub(crate) use place::{not_calibrated, outside};
@@ -66,6 +67,9 @@ pub enum Data {
     /// Features under a linear head.
     Linear,
 }
+
+/// All of them.
+const DATA: [Data; 5] = [Data::Standardized, Data::Whitened, Data::Centered, Data::Raw, Data::Linear];
 
 impl Data {
     /// What it is called in the table, where its domain has the same name.
@@ -176,6 +180,7 @@ impl Table {
 struct Entry {
     /// None where it is not one of inputs (features of the network itself).
     theory: Option<Theory>,
+    runs: usize,
     sequences: usize,
     lost: Errors,
     accuracy: Errors,
@@ -224,11 +229,41 @@ pub(crate) fn theory_of_linear_head(training: Training, tasks: &TaskSequence) ->
 }
 
 /// [`theory`] with squared error, for what orders of tasks share kernels and factors for.
-pub(crate) fn by_squares(theory: SingleHeadSettings, training: Training, tasks: &TaskSequence) -> Option<SingleHeadSettings> {
+pub(crate) fn by_squares(
+    theory: SingleHeadSettings,
+    training: Training,
+    tasks: &TaskSequence,
+) -> Option<SingleHeadSettings> {
     if theory.loss == Loss::Squared {
         return Some(theory);
     }
     settings(training, if tasks.settings.is_whitened() { Data::Whitened } else { Data::Standardized }, tasks)
+}
+
+/// The theory that says how many examples to keep: the closest one, but squared error where cross-entropy would take long for so many
+/// amounts.
+pub(crate) fn of_all_amounts(
+    theory: SingleHeadSettings,
+    training: Training,
+    tasks: &TaskSequence,
+) -> SingleHeadSettings {
+    /// Operations of some ten seconds on a laptop.
+    const MUCH: f64 = 3e11;
+    /// Operations of a step for one entry of the kernel and one class, times steps, times amounts of half of everything.
+    const EACH: f64 = 4.0 * 60.0 * 8.0;
+    let total: f64 = tasks.tasks.iter().map(|task| task.x.nrows() as f64).sum();
+    let columns = tasks.tasks.first().map_or(1, |task| task.y.ncols()) as f64;
+    if EACH * total.powi(2) * columns * tasks.tasks.len() as f64 / 3.0 <= MUCH {
+        return theory;
+    }
+    let other = by_squares(theory, training, tasks);
+    other.map_or(theory, |other| SingleHeadSettings { replay: theory.replay, keep_bytes: theory.keep_bytes, ..other })
+}
+
+/// Whether a theory lowers what the one that came closest to networks on such data does.
+pub(crate) fn is_of(data: Data, theory: &SingleHeadSettings) -> bool {
+    let closest = table().and_then(|table| table.entry(Training::Replay, data)?.theory);
+    closest.is_some_and(|closest| closest.loss == theory.loss)
 }
 
 fn settings(training: Training, data: Data, tasks: &TaskSequence) -> Option<SingleHeadSettings> {
@@ -250,6 +285,19 @@ pub(crate) fn accuracy_error(what: &str, data: Data) -> f64 {
     };
     // Without a table nothing is sure.
     table().and_then(error).unwrap_or(f64::INFINITY)
+}
+
+/// Networks of a kind that forecasts were held against, as the table calls it, with the mean error of their final accuracy; none where
+/// none were measured.
+pub(crate) fn networks(what: &str, data: Data) -> Option<(usize, f64)> {
+    table()?.classes(data).get(what).map(|entry| (entry.runs, entry.accuracy.error))
+}
+
+/// The largest mean error of the final accuracy over all kinds of networks: what forecasts may be off by where none were measured.
+pub(crate) fn largest_error() -> f64 {
+    let of = |table: &'static Table| DATA.iter().flat_map(|data| table.classes(*data).values());
+    let all = table().into_iter().flat_map(of);
+    all.map(|entry| entry.accuracy.error).fold(0.0, f64::max)
 }
 
 /// Whether networks of this kind were measured: with ReLUs, and without the biases of a theory that has them.
@@ -349,8 +397,7 @@ mod tests {
     fn the_table_is_read_and_says_what_made_it() {
         let table: Table = serde_json::from_str(include_str!("calibration.json")).unwrap();
         assert!(table.provenance["command"].as_str().unwrap().contains("evidence"));
-        let kinds = [Data::Standardized, Data::Whitened, Data::Centered, Data::Raw, Data::Linear];
-        for entry in kinds.iter().flat_map(|data| table.classes(*data).values()) {
+        for entry in DATA.iter().flat_map(|data| table.classes(*data).values()) {
             for errors in [&entry.lost, &entry.accuracy] {
                 assert_eq!(errors.parts.len(), table.edges.len() + 1);
                 for part in &errors.parts {
@@ -375,10 +422,13 @@ mod tests {
     #[test]
     fn every_kind_of_data_has_its_domain_and_both_ways_of_training() {
         let table: Table = serde_json::from_str(include_str!("calibration.json")).unwrap();
-        for data in [Data::Standardized, Data::Whitened, Data::Centered, Data::Raw, Data::Linear] {
+        for data in DATA {
             assert!(table.domain.contains_key(data.key()), "{data:?}");
             for training in [Training::Plain, Training::Replay] {
-                assert!(table.entry(training, data).is_some_and(|entry| entry.theory.is_some()), "{data:?} {training:?}");
+                assert!(
+                    table.entry(training, data).is_some_and(|entry| entry.theory.is_some()),
+                    "{data:?} {training:?}"
+                );
             }
         }
         let about = expected_of(Training::Replay, Data::Linear, 0.1, 0.8).unwrap().about();

@@ -222,7 +222,7 @@ pub(crate) fn inner(a: &Mat<f64>, b: &Mat<f64>) -> f64 {
 }
 
 /// A linear map with so many rows, on the columns that are not all zero: classes that nothing was said of yet.
-fn on_columns(m: MatRef<'_, f64>, rows: usize, map: impl Fn(MatRef<'_, f64>) -> Mat<f64>) -> Mat<f64> {
+pub(crate) fn on_columns(m: MatRef<'_, f64>, rows: usize, map: impl Fn(MatRef<'_, f64>) -> Mat<f64>) -> Mat<f64> {
     let live: Vec<usize> = (0..m.ncols()).filter(|&j| m.col(j).iter().any(|v| *v != 0.0)).collect();
     if live.len() == m.ncols() {
         return map(m);

@@ -7,10 +7,13 @@ use crate::plan::{forgetting_cost, spare_bytes};
 use crate::stats::number::{accuracy, within};
 use crate::tasks::TaskSequence;
 use crate::theory::calibration::{self, Data, Expected, Training};
+use crate::theory::directions::ForgettingDirections;
+use crate::theory::examples::{ExamplesAtRisk, Width};
 use crate::theory::order_parameters::{OrderParameters, PairOrderParameters, all_pairs, order_parameters};
+use crate::theory::own_and_last::OwnAndLast;
 use crate::theory::single_head::sequence_kernels::SequenceKernels;
 use crate::theory::single_head::{
-    Loss, Mode, PairForgetting, Precision, SingleHead, SingleHeadForecast, SingleHeadSettings, TestAccuracies,
+    Mode, PairForgetting, Precision, SingleHead, SingleHeadForecast, SingleHeadSettings, TestAccuracies,
     pair_forgetting,
 };
 use crate::theory::whole::{self, Quality, TiledForecast};
@@ -25,9 +28,15 @@ pub(super) struct Bench<'a> {
 }
 
 impl<'a> Bench<'a> {
-    pub fn new(sequence: &'a TaskSequence, settings: &'a ForecastSettings, context: &'a Context) -> Result<Self> {
+    /// `shared`: whether more than one part of the forecast takes its kernels, which are then made once.
+    pub fn new(
+        sequence: &'a TaskSequence,
+        settings: &'a ForecastSettings,
+        shared: bool,
+        context: &'a Context,
+    ) -> Result<Self> {
         let theory = &settings.theory;
-        let made = match settings.features {
+        let made = match settings.features || !shared {
             true => None,
             false => {
                 inputs(sequence, false).fits("this forecast", forgetting_cost, context)?;
@@ -77,7 +86,9 @@ impl<'a> Bench<'a> {
         let Some(theory) = closest else { return Ok((None, Engine::Memory, None)) };
         let asked = &self.settings.theory;
         let kernels = theory.same_kernels(asked);
-        if let Some((forecast, engine)) = own.filter(|_| kernels && theory.beta == asked.beta && theory.loss == asked.loss && !asked.variance) {
+        if let Some((forecast, engine)) =
+            own.filter(|_| kernels && theory.beta == asked.beta && theory.loss == asked.loss && !asked.variance)
+        {
             return Ok((forecast.test_accuracies(), *engine, None));
         }
         if self.tiles.is_some() {
@@ -179,27 +190,35 @@ pub(super) fn closest(sequence: &TaskSequence, settings: &ForecastSettings) -> O
     Some(SingleHeadSettings { replay: asked.replay, keep_bytes: asked.keep_bytes, ..theory })
 }
 
-/// The theory that says how many examples to keep: the closest one, but squared error where cross-entropy would take long for so many
-/// amounts.
-pub(super) fn of_all_amounts(
-    sequence: &TaskSequence,
-    settings: &ForecastSettings,
-    closest: SingleHeadSettings,
-) -> SingleHeadSettings {
-    /// Operations of some ten seconds on a laptop.
-    const MUCH: f64 = 3e11;
-    /// Operations of a step for one entry of the kernel and one class, times steps, times amounts of half of everything.
-    const EACH: f64 = 4.0 * 60.0 * 8.0;
-    let total: f64 = sequence.tasks.iter().map(|task| task.x.nrows() as f64).sum();
-    let columns = sequence.tasks.first().map_or(1, |task| task.y.ncols()) as f64;
-    if closest.loss == Loss::Squared || EACH * total.powi(2) * columns * sequence.tasks.len() as f64 / 3.0 <= MUCH {
-        return closest;
-    }
-    let other = calibration::by_squares(closest, training(&settings.theory), sequence);
-    other.map_or(closest, |other| SingleHeadSettings { replay: closest.replay, keep_bytes: closest.keep_bytes, ..other })
-}
-
 /// Between what the accuracies of trained networks lie; none where such networks were not measured.
 pub(super) fn expectation(trained: &TrainedForecast, settings: &ForecastSettings, data: Data) -> Option<Expected> {
     calibration::expected_of(training(&settings.theory), data, trained.lost?, trained.final_accuracy)
+}
+
+/// What becomes of every example, and where the forgetting sits, by the theory that came closest to trained networks (that asked for where
+/// none did); nothing where each output has features of its own.
+pub(super) fn every_example(
+    sequence: &TaskSequence,
+    closest: Option<&SingleHeadSettings>,
+    settings: &ForecastSettings,
+    context: &Context,
+) -> Result<(Option<ExamplesAtRisk>, Option<ForgettingDirections>)> {
+    if sequence.tasks.iter().any(|task| task.rows_per_example() > 1) {
+        return Ok((None, None));
+    }
+    let warm = if settings.features {
+        calibration::theory_of_linear_head(training(&settings.theory), sequence)
+    } else {
+        calibration::theory(training(&settings.theory), sequence)
+    };
+    let theory =
+        SingleHeadSettings { replay: settings.theory.replay, ..*closest.or(warm.as_ref()).unwrap_or(&settings.theory) };
+    let network = SingleHead::new(inputs(sequence, settings.features), &theory, context)?;
+    context.run(|| {
+        let outputs = OwnAndLast::of(&network, sequence, context)?;
+        let examples = ExamplesAtRisk::with_outputs(&network, sequence, Width::Change, &outputs)?;
+        let several = sequence.tasks.len() > 1;
+        let directions = several.then(|| ForgettingDirections::with_outputs(sequence, &outputs)).transpose()?;
+        Ok((Some(examples), directions))
+    })
 }

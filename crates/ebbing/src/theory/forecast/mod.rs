@@ -27,11 +27,14 @@ pub use reading::{Reading, WorstPair};
 pub use sentences::assumes;
 pub use sweeps::{DepthForecast, SweepForecast};
 pub use trained::TrainedForecast;
+pub(crate) use trained::chance;
 
 use super::Inputs;
 use super::advise::KeepCurve;
 use super::calibration::{self, Expected};
 use super::closed_heads::{ClosedHeadSettings, ClosedHeads, closed_heads};
+use super::directions::ForgettingDirections;
+use super::examples::ExamplesAtRisk;
 use super::order_parameters::{OrderParameterSettings, OrderParameters, PairOrderParameters};
 use super::single_head::{SingleHeadForecast, SingleHeadSettings, TestAccuracies};
 use super::task_order::engine::ORDERS_AT_ONCE;
@@ -63,6 +66,7 @@ const LITTLE: f64 = 1e11;
 /// | `widths` | none | widths N to set beside it: a readout per task, at `theory.lambda` or each of `lambdas` |
 /// | `order` | false | whether the best order of tasks is searched, of the mean over seeds |
 /// | `complete` | false | whether the theory's own quantities are computed whatever they cost |
+/// | `examples` | false | whether the fate of every example is computed, and where the forgetting sits |
 /// | `convention` | `gem` | names and formulas of the accuracy metrics |
 /// | `features` | false | inputs are feature matrices: `K = ΦΦᵀ/N` |
 /// | `ridge` | 0 | ridge on every task's own kernel, beside 1/β; features without one have pseudo-inverses |
@@ -88,6 +92,8 @@ pub struct ForecastSettings {
     /// Whether the theory's own quantities (training-loss forgetting, order parameters, fits) are computed whatever they cost;
     /// otherwise where nothing else can be reported, where a setting asks for them, and where they cost little.
     pub complete: bool,
+    /// Whether the fate of every example is computed, and where the forgetting sits.
+    pub examples: bool,
     /// The convention of the accuracy metrics.
     pub convention: Convention,
     /// Whether inputs are feature matrices.
@@ -176,6 +182,7 @@ impl Default for ForecastSettings {
             widths: Vec::new(),
             order: false,
             complete: false,
+            examples: false,
             convention: Convention::Gem,
             features: false,
             ridge: 0.0,
@@ -246,6 +253,21 @@ impl Computed {
     }
 }
 
+/// Why nothing can be said of the accuracy of networks trained on a sequence; none where the settings are the reason.
+fn without_accuracy(sequence: &TaskSequence) -> Option<String> {
+    if !sequence.learns_classes() {
+        return Some("targets name no classes".into());
+    }
+    let without: Vec<String> =
+        (1..).zip(&sequence.tasks).filter(|(_, task)| task.test.is_none()).map(|(t, _)| t.to_string()).collect();
+    match (&without[..], sequence.tasks.len()) {
+        ([], _) => None,
+        (all, count) if all.len() == count => Some("there are no test data (x_1_test, y_1_test, …)".into()),
+        ([one], _) => Some(format!("task {one} has no test data (x_{one}_test, y_{one}_test)")),
+        (some, _) => Some(format!("tasks {} have no test data (x_{}_test, …)", some.join(", "), some[0])),
+    }
+}
+
 /// Everything a forecast reports on a task sequence.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Forecast {
@@ -301,9 +323,18 @@ pub struct Forecast {
     /// Heads in closed form on these inputs, which do not forget (of the first draw), where they cost little.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub heads: Option<ClosedHeads>,
+    /// What becomes of every example (of the first draw), where that is asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub examples: Option<ExamplesAtRisk>,
+    /// Where the forgetting of every task sits (of the first draw), where that or the theory is asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub directions: Option<ForgettingDirections>,
     /// Why `expected` has no range: how these tasks are unlike those whose networks were measured.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub outside: Option<String>,
+    /// Why nothing is said of the accuracy of trained networks.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub without_accuracy: Option<String>,
     /// The smallest estimated number of correct digits.
     pub digits: f64,
     /// How it was computed.
@@ -320,7 +351,8 @@ impl Forecast {
     ///
     /// A forecast without room for its kernels ([`crate::plan::in_tiles`]) is of means, without intervals, replay, other depths,
     /// penalties or widths; the best order is not searched. Finished parts are kept on disk ([`Context::scratch`]), and a run
-    /// that was stopped goes on from them.
+    /// that was stopped goes on from them. Where some tasks have test data, those that have none are judged on their training
+    /// examples, and a note says so.
     ///
     /// # Errors
     /// Any error of the theory for these data and settings; [`Error::Setting`] for what needs kernels in memory, [`Error::Io`]
@@ -328,6 +360,15 @@ impl Forecast {
     pub fn of(sequences: &[TaskSequence], settings: &ForecastSettings, context: &Context) -> Result<Self> {
         let first = sequences.first().ok_or_else(|| Error::data("the task sequence", "there is none to forecast"))?;
         check(sequences, settings)?;
+        let filled: Vec<_> = sequences.iter().filter_map(TaskSequence::tested_everywhere).collect();
+        if let (Some((_, note)), true) = (filled.first(), filled.len() == sequences.len()) {
+            let note = note.clone();
+            let filled: Vec<TaskSequence> = filled.into_iter().map(|(sequence, _)| sequence).collect();
+            let mut found = Self::of(&filled, settings, context)?;
+            found.notes.insert(0, note);
+            found.data_notes += 1;
+            return Ok(found);
+        }
         let mut settings = settings.with_one_ridge();
         let tiles = !settings.features && sequences.iter().any(|s| in_tiles(&s.sizes(), context.plan()));
         if tiles && settings.sweeps() > 0 {
@@ -352,7 +393,8 @@ impl Forecast {
         let examples = closest.is_some() && first.learns_classes();
         let keeps = examples && !tiles && settings.compares_replay(&first.sizes());
         let heads = examples && settings.compares_heads(&first.sizes());
-        let more = usize::from(keeps) + usize::from(heads);
+        let single = (settings.examples || settings.complete) && first.learns_classes() && !tiles;
+        let more = usize::from(keeps) + usize::from(heads) + usize::from(single);
         let all = more + if tiles { count } else { settings.parts(count, first.tasks.len()) };
         let mut parts = Parts { context, done: 0, all };
         let mut forecasts = Vec::new();
@@ -370,7 +412,7 @@ impl Forecast {
             let part = parts.next(&format!("forgetting, sequence {} of {count}", k + 1))?;
             let bench = match tiles {
                 true => Bench::in_tiles(sequence, settings, context, &part)?,
-                false => Bench::new(sequence, settings, context)?,
+                false => Bench::new(sequence, settings, theory || ordered, context)?,
             };
             let own = if theory { Some(bench.forecast()?) } else { None };
             let (networks, way, left) = bench.trained(own.as_ref(), closest.as_ref())?;
@@ -400,8 +442,7 @@ impl Forecast {
             lambdas: sweeps::lambdas(sequences, settings, &mut parts)?,
             widths: sweeps::widths(sequences, settings, &mut parts)?,
             order,
-            keep: None,
-            heads: None,
+            ..Beside::default()
         };
         if ordered && beside.order.is_none() {
             let draws: Vec<Inputs<'_>> = sequences.iter().map(|s| inputs(s, settings.features)).collect();
@@ -409,8 +450,8 @@ impl Forecast {
         }
         let keep = match &closest {
             Some(theory) if keeps => {
-                let theory = bench::of_all_amounts(first, settings, *theory);
-                KeepCurve::of(first, &theory, settings.features, &parts.next("examples to keep")?)?
+                let theory = calibration::of_all_amounts(*theory, bench::training(&settings.theory), first);
+                KeepCurve::of(first, &theory, settings.features, None, &parts.next("examples to keep")?)?
             }
             _ => None,
         };
@@ -425,6 +466,12 @@ impl Forecast {
                 Err(Error::Memory { .. }) => {}
                 Err(error) => about.notes.push(format!("no heads in closed form: {error}")),
             }
+        }
+        if single {
+            parts.next("every example")?.say("every example", 0.0)?;
+            let (examples, directions) = bench::every_example(first, closest.as_ref(), settings, context)?;
+            beside.examples = examples.filter(|_| settings.examples);
+            beside.directions = directions;
         }
         about.notes.extend(near_interpolation(first, settings).filter(|_| theory));
         if engine == Engine::Tiles {
@@ -468,6 +515,8 @@ struct Beside {
     order: Option<TaskOrder>,
     keep: Option<KeepCurve>,
     heads: Option<ClosedHeads>,
+    examples: Option<ExamplesAtRisk>,
+    directions: Option<ForgettingDirections>,
 }
 
 /// What a forecast reports on the tasks themselves.
@@ -478,6 +527,7 @@ struct About {
     drawn: bool,
     data: calibration::Data,
     outside: Option<String>,
+    without_accuracy: Option<String>,
     notes: Vec<String>,
 }
 
@@ -490,6 +540,7 @@ impl About {
             false => None,
         };
         Ok(About {
+            without_accuracy: if trained { None } else { without_accuracy(sequence) },
             seeds,
             names: sequence.tasks.iter().map(|t| t.name.clone()).collect(),
             drawn: sequence.settings.protocol.is_some() || sequence.settings.by_class.is_some(),
@@ -535,6 +586,7 @@ impl About {
             test,
             f21_at_lambda_zero: mean(|f| f.f21_at_lambda_zero),
             delta_f21: mean(|f| f.delta_f21),
+            without_accuracy: self.without_accuracy,
             digits: digits.fold(f64::INFINITY, f64::min),
             computed,
             data_notes: self.notes.len(),
@@ -542,6 +594,8 @@ impl About {
             order: beside.order,
             keep: beside.keep,
             heads: beside.heads,
+            examples: beside.examples,
+            directions: beside.directions,
             forgetting,
             pairs,
             explained,

@@ -11,10 +11,10 @@ use crate::error::{Error, Result};
 use crate::plan::{Cost, Sizes};
 use crate::tasks::{TaskSequence, check_order};
 use crate::theory::Inputs;
-use crate::theory::calibration;
 use crate::theory::blocks::factor::digits;
 use crate::theory::blocks::kernels::{KernelSource, Kernels};
 use crate::theory::blocks::shared::{self, Shared, TaskInput};
+use crate::theory::calibration;
 use crate::theory::order_parameters::PairOrderParameters;
 use crate::theory::single_head::{Mode, SingleHeadForecast, SingleHeadSettings};
 use crate::theory::task_order::engine::Engine;
@@ -92,7 +92,7 @@ impl ForecastOrders {
     fn made(sequence: &TaskSequence, settings: &ForecastSettings, context: &Context) -> Result<ForecastOrders> {
         let parts = |k: usize| context.part(k, 4);
         parts(0).say("kernels", 0.0)?;
-        let bench = Bench::new(sequence, settings, context)?;
+        let bench = Bench::new(sequence, settings, true, context)?;
         let engine = engine(sequence, &bench, settings, &settings.theory, &parts(0))?;
         let closest = closest(sequence, settings).filter(|theory| theory.mode != Mode::Gibbs);
         // Orders share factors, which cross-entropy has none of.
@@ -222,7 +222,7 @@ fn kept(sizes: &Sizes) -> Cost {
     let (train, test) = (sizes.train.iter().sum::<usize>() as f64, sizes.test.iter().sum::<usize>() as f64);
     let numbers = train * train / 2.0 + sizes.train.iter().map(|&p| (p * p) as f64).sum::<f64>() + train * test;
     let products = 2.0 * sizes.dim as f64 * (train * train / 2.0 + train * test);
-    Cost { flops: 2.0 * products, bytes: 8.0 * (2.0 * numbers + (train + test) * sizes.dim as f64) }
+    Cost { flops: 2.0 * products, bytes: 8.0 * (2.0 * numbers + (train + test) * sizes.dim as f64), ..Cost::default() }
 }
 
 #[cfg(test)]

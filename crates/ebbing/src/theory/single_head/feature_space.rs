@@ -4,8 +4,8 @@
 //! Exactly what kernels `x·x'/d` between all examples give, in `T P d (d + K T)` operations for tasks of P examples and K
 //! columns instead of `T² P² d`, and with nothing larger than d × d beside the rows.
 
-use super::forward::Learned;
 use super::entropy;
+use super::forward::Learned;
 use super::settings::{Loss, SingleHeadSettings};
 use crate::error::{Error, Result};
 use crate::linalg::{Mat, MatRef, matmul};

@@ -8,9 +8,9 @@
 //! at each task's own. Learning task b needs the kernel between its own inputs and all those; the same blocks then
 //! carry what it learned to the earlier inputs. They are kept in between as far as the budget reaches.
 
+use super::entropy;
 use super::feature_space::Weights;
 use super::score::{Score, Targets, stacked};
-use super::entropy;
 use super::settings::{Loss, SingleHeadSettings};
 use super::single::SingleLearned;
 use super::system::{add_product, live};

@@ -27,6 +27,7 @@
 
 mod covariance;
 mod entropy;
+mod feature_curve;
 mod feature_space;
 mod first_task;
 mod forecast;
@@ -43,6 +44,7 @@ mod single;
 mod system;
 
 pub use crate::theory::blocks::kernels::Mode;
+pub(crate) use feature_curve::feature_replay_curve;
 pub use first_task::{FirstTask, forgetting_of_first};
 pub(crate) use forecast::TestAccuracies;
 pub use forecast::{SingleHeadForecast, SingleHeadTest};
@@ -162,7 +164,8 @@ impl SingleHead {
             return Self::with(settings, kernels, shared, Some(Shared::nothing(given)));
         }
         let squared = settings.loss == Loss::Squared;
-        let share = squared && settings.share && kernels.stationary() && matches!(kernels.source, KernelSource::Network(_));
+        let share =
+            squared && settings.share && kernels.stationary() && matches!(kernels.source, KernelSource::Network(_));
         let shared = if share { Shared::find(given, &numbers) } else { Shared::nothing(given) };
         Self::with(settings, kernels, shared, None)
     }
@@ -187,7 +190,7 @@ impl SingleHead {
 
     /// `f_T(X_s) − Y_s` of every task s at the end, without replay, where the selection of examples asks for it.
     fn missed(settings: SingleHeadSettings, kernels: &Arc<Kernels>, given: &[TaskInput<'_>]) -> Result<Vec<Mat<f64>>> {
-        if settings.replay.selection != Selection::Greedy {
+        if !settings.replay.selection.knows_the_end() {
             return Ok(vec![]);
         }
         let plain = SingleHeadSettings { replay: Replay::default(), ..settings };

@@ -126,7 +126,11 @@ impl SingleHeadSettings {
         }
         if self.loss == Loss::CrossEntropy {
             if self.beta.is_infinite() {
-                return Err(Error::setting("beta", "inf", "must be finite with cross-entropy: nothing ends its training"));
+                return Err(Error::setting(
+                    "beta",
+                    "inf",
+                    "must be finite with cross-entropy: nothing ends its training",
+                ));
             }
             if self.variance {
                 return Err(Error::setting("variance", true, "must be false with cross-entropy: only means are known"));
