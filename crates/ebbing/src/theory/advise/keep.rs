@@ -146,13 +146,14 @@ impl KeepCurve {
         };
         let earlier = &sequence.tasks[..sequence.tasks.len() - 1];
         let classes: usize = earlier.iter().map(|task| classes_of(&task.y)).sum();
-        let whitened = sequence.settings.is_whitened();
-        let inside = !features && calibration::place(sequence)?.inside;
+        let data = calibration::Data::of(sequence, features);
+        // Ranges are those of the theory that came closest, which is not taken for many amounts where it takes long.
+        let inside = calibration::is_of(data, theory) && calibration::outside(sequence, features)?.is_none();
         let each = sequence.dim() * bytes_of_number(sequence);
         let point = |(&per_class, found): (&usize, &Option<(f64, f64)>)| {
             let (accuracy, lost) = (*found)?;
             let training = if per_class == 0 { Training::Plain } else { Training::Replay };
-            let expected = inside.then(|| calibration::expected_of(training, whitened, lost, accuracy)).flatten();
+            let expected = inside.then(|| calibration::expected_of(training, data, lost, accuracy)).flatten();
             let accuracy_interval = expected.map(|found| found.accuracy_interval);
             let examples = per_class * classes;
             let bytes = (examples * each) as u64;

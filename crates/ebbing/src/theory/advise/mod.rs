@@ -25,7 +25,7 @@ mod sentences;
 pub use keep::{Goal, KeepCurve, KeepPoint, KeepTarget};
 pub use methods::{Method, MethodKind, Methods, SelectionPoint, Support};
 
-use super::calibration::{self, Expected};
+use super::calibration::{self, Data, Expected};
 use super::forecast::assumes;
 use super::single_head::{Mode, Outcome, Replay, SingleHeadSettings};
 use crate::context::Context;
@@ -299,7 +299,7 @@ impl Advice {
         search.run()?;
         let outside = search.outside.take();
         let (mut remedies, nothing) = (search.remedies, search.nothing);
-        gains::of_accuracy(&mut remedies, sequences[0].settings.is_whitened());
+        gains::of_accuracy(&mut remedies, Data::of(&sequences[0], settings.features));
         for remedy in &mut remedies {
             let gains: Vec<f64> = remedy.1.iter().zip(&nothing).map(|(o, n)| n.forgetting - o.forgetting).collect();
             if let Ok(gain) = mean_with_error(&gains) {
@@ -340,7 +340,7 @@ impl Advice {
         there: usize,
         context: &Context,
     ) -> Result<Option<Methods>> {
-        let inside = !settings.features && calibration::outside(&sequences[0]).is_ok_and(|outside| outside.is_none());
+        let inside = calibration::outside(&sequences[0], settings.features).is_ok_and(|outside| outside.is_none());
         let most = settings.max_p.unwrap_or(if settings.features { usize::MAX } else { INPUT_EXAMPLES });
         let fits = sequences.iter().all(|s| s.tasks.iter().all(|task| task.y.nrows() <= most));
         let parts = if fits { None } else { Some(parts_of(sequences, most)?) };
@@ -355,10 +355,7 @@ impl Advice {
         methods: Option<Methods>,
         there: usize,
     ) -> Result<Self> {
-        let outside = match settings.features {
-            true => Some(calibration::LINEAR_HEAD.into()),
-            false => calibration::outside(&sequences[0])?,
-        };
+        let outside = calibration::outside(&sequences[0], settings.features)?;
         Ok(Advice {
             remedies: vec![],
             replay: vec![],

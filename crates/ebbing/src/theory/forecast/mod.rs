@@ -450,7 +450,8 @@ impl Forecast {
         }
         let keep = match &closest {
             Some(theory) if keeps => {
-                KeepCurve::of(first, theory, settings.features, None, &parts.next("examples to keep")?)?
+                let theory = calibration::of_all_amounts(*theory, bench::training(&settings.theory), first);
+                KeepCurve::of(first, &theory, settings.features, None, &parts.next("examples to keep")?)?
             }
             _ => None,
         };
@@ -524,7 +525,7 @@ struct About {
     names: Vec<String>,
     seeds: usize,
     drawn: bool,
-    whitened: bool,
+    data: calibration::Data,
     outside: Option<String>,
     without_accuracy: Option<String>,
     notes: Vec<String>,
@@ -534,9 +535,8 @@ impl About {
     /// `trained`: whether something is said on trained networks.
     fn of(sequence: &TaskSequence, seeds: usize, settings: &ForecastSettings, trained: bool) -> Result<About> {
         let repeats = sequence.repeat_note().filter(|_| settings.theory.beta.is_infinite());
-        let outside = match settings.features {
-            true => Some(calibration::LINEAR_HEAD.into()),
-            false if trained && sequence.tasks.len() > 1 => calibration::outside(sequence)?,
+        let outside = match trained && sequence.tasks.len() > 1 {
+            true => calibration::outside(sequence, settings.features)?,
             false => None,
         };
         Ok(About {
@@ -544,7 +544,7 @@ impl About {
             seeds,
             names: sequence.tasks.iter().map(|t| t.name.clone()).collect(),
             drawn: sequence.settings.protocol.is_some() || sequence.settings.by_class.is_some(),
-            whitened: sequence.settings.is_whitened(),
+            data: calibration::Data::of(sequence, settings.features),
             outside,
             notes: sequence.target_notes().into_iter().chain(repeats).collect(),
         })
@@ -580,7 +580,7 @@ impl About {
             expected: trained
                 .as_ref()
                 .filter(|_| self.outside.is_none())
-                .and_then(|found| bench::expectation(found, settings, self.whitened)),
+                .and_then(|found| bench::expectation(found, settings, self.data)),
             outside: self.outside,
             trained,
             test,
