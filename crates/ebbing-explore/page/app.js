@@ -133,7 +133,11 @@ const app = {
 
   render() {
     for (const q of QUESTIONS) draw(q);
-    if (this.forecast) answer.show(this, this.forecast, this.ghost);
+    if (this.forecast) {
+      answer.show(this, this.forecast, this.ghost);
+      // What the tasks are, as the heading has it, without how they are prepared.
+      $("open-data").textContent = `${/^Forecast for ([^;:]*)/.exec(this.forecast.heading)?.[1] ?? "Data"}${this.forecast.heading.includes(";") ? ")" : ""} ▾`;
+    }
     $("answer").classList.toggle("ghosted", Boolean(this.ghost));
     $("undo").disabled = !this.state.steps;
   },

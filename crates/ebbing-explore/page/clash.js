@@ -8,13 +8,13 @@ function draw(names, value, most, show) {
   const n = names.length;
   return (width) => {
     const left = width < 500 ? 76 : 130;
-    const cell = Math.max(10, Math.min(52, (Math.min(width, 640) - left) / n));
+    const cell = Math.max(10, Math.min(64, (Math.min(width, 640) - left) / n));
     const letters = Math.floor((left - 12) / 7.4);
     let body = "";
     const points = [];
     for (let b = 0; b < n; b += 1) {
-      if (cell > 12) body += text(left - 8, 34 + (b + 0.5) * cell + 4, short(names[b], letters), "", "end");
-      if (cell > 16 || b % 5 === 0) body += text(left + (b + 0.5) * cell, 26, n > 10 || cell < 44 ? b + 1 : short(names[b], Math.floor(cell / 7)), "s", "middle");
+      if (cell > 12) body += text(left - 8, 34 + (b + 0.5) * cell + 4, short(names.some((name) => name.length * 7.8 > cell) ? `${b + 1}. ${names[b]}` : names[b], letters), "", "end");
+      if (cell > 16 || b % 5 === 0) body += text(left + (b + 0.5) * cell, 26, names.some((name) => name.length * 7.8 > cell) ? b + 1 : names[b], "s", "middle");
       for (let a = 0; a < n; a += 1) {
         const v = value(a, b);
         const [x, y] = [left + a * cell, 34 + b * cell];
@@ -27,7 +27,7 @@ function draw(names, value, most, show) {
         }
       }
     }
-    body += text(left, 12, "learned first →", "s") + text(0, 12, "learned later ↓", "s");
+    body += text(left, 10, "learned first →", "s") + text(0, 26, "later ↓", "s");
     return { height: 40 + n * cell, body, points };
   };
 }

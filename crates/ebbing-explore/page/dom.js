@@ -50,7 +50,7 @@ export const between = ([low, high]) => `${percent(low)} to ${percent(high)}`;
 export const size = (b) => (b < 1e3 ? `${b} bytes` : b < 1e6 ? `${Math.round(b / 1e3)} kB` : b < 1e9 ? `${Math.round(b / 1e6)} MB` : `${(b / 1e9).toFixed(1)} GB`);
 
 /** Its own name, or its number. */
-export const called = (names, s) => (names[s] && names[s] !== `task ${s + 1}` ? names[s] : `Task ${s + 1}`);
+export const called = (names, s) => (names[s] ? names[s].replace(/^task (\d+)$/, "Task $1") : `Task ${s + 1}`);
 
 /** At most so many letters. */
 export const short = (name, most) => (name.length > most ? `${name.slice(0, most - 1)}…` : name);

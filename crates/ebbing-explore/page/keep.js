@@ -25,12 +25,12 @@ function needs(points, goal) {
 function draw(app, points, ghost) {
   return (width) => {
     const x = scale([0, points.at(-1).per_class], [40, width - (width < 500 ? 16 : 40)], true);
-    const y = scale([0, 100], [226, 16]);
+    const y = scale([0, 100], [236, 30]);
     const goal = target(app);
     let body = "";
     for (const v of [0, 20, 40, 60, 80, 100]) body += line(40, y(v), x(points.at(-1).per_class), y(v), v ? "rule" : "axis") + text(32, y(v) + 4, v, "s", "end");
     const ticks = [0, 1, 10, 100, 1000, 10000].filter((n) => n < 0.7 * points.at(-1).per_class).concat(points.at(-1).per_class);
-    for (const n of ticks) body += text(x(n), 244, n, "s", "middle");
+    for (const n of ticks) body += text(x(n), 254, n, "s", "middle");
     const banded = points.filter((p) => p.accuracy_interval);
     if (banded.length > 1) body += area([...banded.map((p) => [x(p.per_class), y(100 * p.accuracy_interval[1])]), ...banded.toReversed().map((p) => [x(p.per_class), y(100 * p.accuracy_interval[0])])], "band");
     if (ghost) body += path(ghost.filter((p) => p.per_class <= points.at(-1).per_class).map((p) => [x(p.per_class), y(100 * p.accuracy)]), "ghost");
@@ -41,10 +41,10 @@ function draw(app, points, ghost) {
     if (found) body += line(x(found.per_class), y(100 * goal), x(found.per_class), y(0), "goal") + dot(x(found.per_class), y(100 * found.accuracy), 6, "keep fill");
     body += text(44, y(100 * goal) + (goal > 0.93 ? 18 : -8), `at least ${percent(goal)} %`, "b");
     const right = found && x(found.per_class) > width - 260;
-    if (found) body += text(x(found.per_class) + (right ? -10 : 10), Math.min(218, y(100 * found.accuracy) + 26), needs(points, goal), "keep b", right ? "end" : "start");
-    body += text(x(points.at(-1).per_class), 262, "examples kept of each class", "s", "end") + text(40, 262, "accuracy at the end, %", "s");
+    if (found) body += text(x(found.per_class) + (right ? -10 : 10), Math.min(228, y(100 * found.accuracy) + 26), needs(points, goal), "keep b", right ? "end" : "start");
+    body += text(x(points.at(-1).per_class), 272, "examples kept of each class", "s", "end") + text(0, 12, "accuracy at the end, %", "s");
     const read = points.map((p) => ({ x: x(p.per_class), y: y(100 * p.accuracy), say: `${p.per_class} of each class (${p.examples} in all, ${size(p.bytes)}): ${percent(p.accuracy)} %${range(p)}` }));
-    return { height: 270, body, points: read, over: [handle(app, y, width)] };
+    return { height: 280, body, points: read, over: [handle(app, y, width)] };
   };
 }
 
@@ -80,7 +80,7 @@ function handle(app, y, width) {
 export const question = {
   id: "keep",
   title: "How many examples must I keep?",
-  skeleton: 270,
+  skeleton: 280,
   make(app) {
     const result = app.whole;
     if (!result) return null;

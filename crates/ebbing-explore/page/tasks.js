@@ -48,10 +48,11 @@ export function drawing(result, before, compact = false) {
         body += path(own, look) + dot(...own[0], 3, `${look} fill`) + dot(...own.at(-1), 4, `${look} fill`);
         own.forEach(([px, py], k) => points.push({ x: px, y: py, say: `${name}: ${percent(after[k])} % after task ${s + 1 + k}` }));
         if (wide > 52) {
-          const high100 = own[0][1] - 8;
-          if (after.length > 1) body += text(own[0][0] - 2, high100, percent(after[0]), "s");
-          const [ex, ey] = own.at(-1);
-          body += text(ex, ey < y(12) ? ey - 9 : ey - 9, percent(after.at(-1)), `b ${look === "loss" ? "loss" : ""}`, after.length > 1 ? "middle" : "end");
+          const [[bx, by], [ex, ey]] = [own[0], own.at(-1)];
+          if (after.length > 1) body += text(bx - 2, by - 8, percent(after[0]), "s");
+          // Below its point where it would lie on the first one.
+          const close = after.length > 1 && ex - bx < 26 && Math.abs(ey - by) < 24;
+          body += text(ex, close ? Math.min(y(0) - 2, ey + 18) : ey - 9, percent(after.at(-1)), `b ${look === "loss" ? "loss" : ""}`, after.length > 1 ? "middle" : "end");
         }
       }
       body += text(left, r * (high + 24) + high - 4, many > 1 ? `after task 1 … ${many}` : "after the task", "s");

@@ -82,7 +82,7 @@ function list(app) {
   const now = order(app);
   const { came } = app.forecast;
   const { forecast } = app.forecast.answer;
-  const names = new Map(app.forecast.order.map((task, place) => [task, called(forecast.tasks, place).replace(/^Task \d+$/, `Task ${task}`)]));
+  const names = new Map(app.forecast.order.map((task, place) => [task, called(forecast.tasks, place)]));
   const after = forecast.trained?.accuracy.mean;
   const lost = new Map(after ? app.forecast.order.map((task, s) => [task, s + 1 < after.length ? Math.round(100 * (after.at(-1)[s] - after[s][s])) : null]) : []);
   const closed = app.state.get("page.head");

@@ -36,11 +36,14 @@ function draw(app, answer, size, lambda) {
       body += path(own.map((p) => [x(p.n), y(Math.min(TOP, p[key]))]), look);
       for (const p of own) read.push({ x: x(p.n), y: y(Math.min(TOP, p[key])), say: `${Math.round(p.n)} units, ${words}: ${significant(p[key])}` });
     }
-    losses.forEach(([, words, look], k) => { body += line(52 + k * 190, 252, 72 + k * 190, 252, look) + text(78 + k * 190, 256, words, "s"); });
+    losses.forEach(([, words, look], k) => {
+      const [lx, ly] = width < 440 ? [44, 252 + 20 * k] : [44 + 190 * k, 252];
+      body += line(lx, ly, lx + 20, ly, look) + text(lx + 26, ly + 4, words, "s");
+    });
     const own = answer.location?.width;
     if (own) body += line(x(own), 34, x(own), 214, "own") + text(x(own) + (x(own) > width - 120 ? -6 : 6), 46, `your ${own}`, "b loss", x(own) > width - 120 ? "end" : "start");
-    body += text(width - 12, 232, "hidden units", "s", "end");
-    return { height: 262, body, points: read };
+    body += text(width - 12, 256, "hidden units", "s", "end");
+    return { height: width < 440 ? 282 : 262, body, points: read };
   };
 }
 
@@ -49,7 +52,7 @@ function controls(app, result) {
   const [i, j] = (app.state.get("phase.pair") ?? "1,2").split(",").map(Number);
   const names = app.forecast?.answer.forecast.tasks ?? [];
   const order = app.forecast?.order ?? [];
-  const name = (t) => called(names, order.indexOf(t)).replace(/^Task \d+$/, `Task ${t}`);
+  const name = (t) => called(names, order.indexOf(t));
   const select = (now, label, change) => el("select", { "aria-label": label, "data-focus": label, onchange: (event) => change(Number(event.target.value)) },
     Array.from({ length: result.tasks }, (_, k) => el("option", { value: k + 1, selected: k + 1 === now }, name(k + 1))));
   const set = (a, b) => app.set({ "phase.pair": `${a},${b}` });

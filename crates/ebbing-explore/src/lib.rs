@@ -61,7 +61,14 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Self {
-        Options { tasks: None, features: None, classes_per_task: None, port: None, browser: true, keep_bytes: keep_bytes() }
+        Options {
+            tasks: None,
+            features: None,
+            classes_per_task: None,
+            port: None,
+            browser: true,
+            keep_bytes: keep_bytes(),
+        }
     }
 }
 

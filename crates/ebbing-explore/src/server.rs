@@ -1,11 +1,11 @@
 //! The server: routes, answers, shutdown.
 
+use crate::answers::{self, App, Asked, QUESTIONS, data, take};
 use crate::assets::ASSETS;
 use crate::desk::work;
 use crate::files::LARGEST;
 use crate::guard::guard;
 use crate::lines::lines;
-use crate::answers::{self, App, Asked, QUESTIONS, data, take};
 use crate::state::{FIRST, State};
 use axum::Router;
 use axum::body::{Body, Bytes, HttpBody};

@@ -35,8 +35,7 @@ impl Args {
     /// Serves until Ctrl-C.
     pub fn run(self, console: &Console) -> anyhow::Result<()> {
         let Args { tasks, features, classes_per_task, port, no_browser } = self;
-        let options =
-            Options { tasks, features, classes_per_task, port, browser: !no_browser, ..Options::default() };
+        let options = Options { tasks, features, classes_per_task, port, browser: !no_browser, ..Options::default() };
         let explorer = Explorer::new(options)?;
         console.print(&format!("{}\n", explorer.url()))?;
         console.remark("Ctrl-C ends it.");

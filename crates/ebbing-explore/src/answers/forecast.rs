@@ -24,7 +24,8 @@ fn key(tasks: &str, settings: &ForecastSettings, order: &[usize], first: bool) -
 
 /// Whether all orders are forecast from kernels that are made once: where those fit well into what is kept.
 fn of_orders(app: &App, drawn: &Drawn, settings: &ForecastSettings) -> bool {
-    ForecastOrders::serves(settings) && 2.0 * ForecastOrders::bytes_of(&drawn.sequence.sizes()) < app.cache.bound() as f64
+    ForecastOrders::serves(settings)
+        && 2.0 * ForecastOrders::bytes_of(&drawn.sequence.sizes()) < app.cache.bound() as f64
 }
 
 /// Whether everything heavy is cached.
@@ -63,7 +64,17 @@ pub fn answer(app: &App, state: &State, first: bool, context: &Context) -> Resul
         let first = TaskSequence { tasks: Vec::new(), settings: drawn.sequence.ordered_settings(&order)? };
         let heading = format!("Forecast for {}", state.forecast.heading_of(&drawn.sequence, &state.origin())?);
         let bytes = 4096 + forecast.pairs.len() * 1024;
-        Ok((ForecastAnswer { heading, forecast, settings: settings.clone(), seed: drawn.seed, first, layers: Vec::new() }, bytes))
+        Ok((
+            ForecastAnswer {
+                heading,
+                forecast,
+                settings: settings.clone(),
+                seed: drawn.seed,
+                first,
+                layers: Vec::new(),
+            },
+            bytes,
+        ))
     })?;
     Ok((found, !first))
 }
@@ -88,7 +99,8 @@ pub fn best(asked: &Asked<'_>) -> Result<Value> {
     let key = format!("best order {} {search:?} {order:?}", drawn.key);
     let found = asked.app.cache.or_make(asked.context, &key, || {
         let sequence = drawn.sequence.ordered(&order)?;
-        let inputs = if asked.state.of_features() { ebbing::theory::Inputs::Features(&sequence) } else { (&sequence).into() };
+        let inputs =
+            if asked.state.of_features() { ebbing::theory::Inputs::Features(&sequence) } else { (&sequence).into() };
         let found = best_order(inputs, &search, asked.context)?;
         Ok((found.order.iter().map(|place| order[place - 1]).collect::<Vec<_>>(), 0))
     })?;

@@ -105,9 +105,8 @@ impl ForecastOrders {
         let theory = closest.is_none() || settings.asks_for(sequence, closest.as_ref());
         // What trained networks come to needs kernels of its own, where nothing else is computed.
         let bench = if theory { Some(Bench::new(sequence, settings, context)?) } else { None };
-        let engine = |theory: &SingleHeadSettings, part: &Context| {
-            engine(sequence, bench.as_ref(), settings, theory, part)
-        };
+        let engine =
+            |theory: &SingleHeadSettings, part: &Context| engine(sequence, bench.as_ref(), settings, theory, part);
         let own = theory.then(|| engine(&settings.theory, &parts(0))).transpose()?;
         let shared = closest.filter(|theory| theory.mode != Mode::Gibbs);
         let trained = shared.map(|theory| Ok((theory, engine(&theory, &parts(1))?))).transpose()?;
@@ -154,8 +153,7 @@ impl ForecastOrders {
         let (learned, trained) = rayon::join(own, || self.trained(&places));
         let (learned, trained) = (learned?, trained?);
         let found = self.best.as_ref().zip(self.engine.as_ref()).zip(learned.as_ref());
-        let best = found
-            .map(|((best, engine), learned)| beside(&places, &learned.forgetting, best, engine.examples()));
+        let best = found.map(|((best, engine), learned)| beside(&places, &learned.forgetting, best, engine.examples()));
         let mut answer = self.answer.clone();
         answer.names = places.iter().map(|&t| self.answer.names[t].clone()).collect();
         let beside = Beside { order: best, ..Beside::default() };
