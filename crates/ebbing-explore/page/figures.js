@@ -79,7 +79,9 @@ export function figure(name) {
     const width = Math.round(holder.clientWidth);
     if (!self.draw || !width) return;
     drawn = { points: [], width, ...self.draw(width) };
-    const focused = document.activeElement === self.svg && self.svg;
+    // What had the focus has it again: the drawing, or what lies over it.
+    const now = document.activeElement;
+    const focus = now === self.svg ? "svg" : holder.contains(now) && `[data-focus="${now.dataset.focus}"]`;
     const template = document.createElement("template");
     template.innerHTML = `<svg viewBox="0 0 ${width} ${drawn.height}" width="${width}" height="${drawn.height}" role="img" tabindex="0">${drawn.body}</svg>`;
     self.svg = template.content.firstChild;
@@ -87,7 +89,7 @@ export function figure(name) {
     holder.classList.remove("skeleton");
     holder.style.minHeight = "";
     holder.replaceChildren(self.svg, tip, heard, ...(drawn.over ?? []));
-    if (focused) self.svg.focus();
+    if (focus) holder.querySelector(focus)?.focus();
   };
   self.place = place;
   return self;

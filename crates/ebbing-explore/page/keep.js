@@ -62,7 +62,6 @@ function handle(app, y, width) {
     event.preventDefault();
     event.stopPropagation();
     set(target(app) + step);
-    document.querySelector("[data-figure=keep] .grip").focus();
   });
   grip.addEventListener("pointerdown", (event) => {
     event.preventDefault();
@@ -90,7 +89,7 @@ export const question = {
       return { lead: replay ? "The forecast above is with examples kept: set “examples kept” back to none to compare amounts." : !trained ? "Without test data of classes there is no accuracy to keep." : "Not computed for tasks as large as these: it would take long. Choose an amount under Try, and the forecast is with it." };
     }
     const ghost = app.ghost?.answer.forecast.keep?.points;
-    return { lead: result.said.keep, finding: `To end at ${percent(target(app))} % keep ${needs(keep.points, target(app))}.`, draw: draw(app, keep.points, ghost),
+    return { lead: result.said.keep, finding: `To end at ${percent(target(app))} % or more: ${needs(keep.points, target(app))}.`, draw: draw(app, keep.points, ghost),
       cap: `Line: forecast accuracy of trained networks that learn kept examples again with every later task.${keep.points[0].accuracy_interval ? " Band: eight in ten measured networks." : ""} Drag the dashed line to another accuracy.` };
   },
   theory(app) {

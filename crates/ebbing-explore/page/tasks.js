@@ -65,7 +65,7 @@ export function drawing(result, before, compact = false) {
 export const question = {
   id: "tasks",
   title: "How much does each task lose?",
-  skeleton: 220,
+  skeleton: 224,
   make(app) {
     const result = app.forecast;
     if (!result) return null;
