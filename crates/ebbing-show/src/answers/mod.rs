@@ -1,6 +1,7 @@
 //! What every answer looks like: one module per question.
 
 mod advise;
+mod charts;
 pub mod check;
 pub mod closed_heads;
 pub mod directions;

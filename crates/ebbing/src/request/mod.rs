@@ -49,7 +49,7 @@ pub use phase::{
 pub use sample::{Comparison, SampleAnswer, SampleRequest};
 pub use tasks::{PreprocessFields, TaskFields};
 pub use train::{LearnerRuns, LossCurve, MeasuredLoad, TrainAnswer, TrainRequest, TrainedLoads, TrainedTasks};
-pub use words::{LearningOrder, Loads, PhaseSweep, ProtocolKind, Rate, Rule};
+pub use words::{Bytes, LearningOrder, Loads, PhaseSweep, ProtocolKind, Rate, Rule};
 
 use crate::context::Context;
 use crate::data::Sources;

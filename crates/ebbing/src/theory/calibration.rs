@@ -14,6 +14,7 @@
 //! errors on two thirds of the sequences, by how much it says is lost; on the last third the intervals held at about the
 //! rate that they state, which the same page reports.
 
+pub(crate) mod gains;
 mod place;
 
 pub use place::place;
@@ -113,6 +114,7 @@ impl Table {
 struct Entry {
     /// None where it is not one of inputs (features of the network itself).
     theory: Option<Theory>,
+    runs: usize,
     sequences: usize,
     lost: Errors,
     accuracy: Errors,
@@ -176,6 +178,20 @@ pub(crate) fn accuracy_error(what: &str, whitened: bool) -> f64 {
     };
     // Without a table nothing is sure.
     table().and_then(error).unwrap_or(f64::INFINITY)
+}
+
+/// Networks of a kind that forecasts were held against, as the table calls it, with the mean error of their final accuracy; none where
+/// none were measured.
+pub(crate) fn networks(what: &str, whitened: bool) -> Option<(usize, f64)> {
+    let table = table()?;
+    let classes = if whitened { &table.whitened } else { &table.classes };
+    classes.get(what).map(|entry| (entry.runs, entry.accuracy.error))
+}
+
+/// The largest mean error of the final accuracy over all kinds of networks: what forecasts may be off by where none were measured.
+pub(crate) fn largest_error() -> f64 {
+    let all = table().into_iter().flat_map(|table| table.classes.values().chain(table.whitened.values()));
+    all.map(|entry| entry.accuracy.error).fold(0.0, f64::max)
 }
 
 /// Whether networks of this kind were measured: with ReLUs, and without the biases of a theory that has them.

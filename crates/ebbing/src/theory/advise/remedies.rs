@@ -39,6 +39,8 @@ pub(super) struct Search<'a> {
     theory: SingleHeadSettings,
     given: Vec<usize>,
     bases: Vec<Bench>,
+    /// Whether only the order of tasks is searched.
+    pub only_order: bool,
     pub remedies: Vec<(Remedy, Vec<Outcome>)>,
     pub nothing: Vec<Outcome>,
     pub points: Vec<ReplayPoint>,
@@ -96,6 +98,7 @@ impl<'a> Search<'a> {
             theory,
             given,
             bases,
+            only_order: false,
             remedies: vec![],
             nothing,
             points: vec![],
@@ -113,6 +116,11 @@ impl<'a> Search<'a> {
         let trained = self.expect(Training::Plain, &self.bases, Replay::default());
         (nothing.expected, nothing.trained) = (self.calibrated(trained), trained.map(|t| [t.lost, t.accuracy]));
         self.remedies.push((nothing, self.nothing.clone()));
+        if self.only_order {
+            self.next("order")?;
+            self.order();
+            return Ok(());
+        }
         self.next("replay")?;
         self.replay()?;
         self.next("gating")?;

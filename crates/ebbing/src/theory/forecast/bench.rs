@@ -7,6 +7,9 @@ use crate::plan::{forgetting_cost, spare_bytes};
 use crate::stats::number::{accuracy, within};
 use crate::tasks::TaskSequence;
 use crate::theory::calibration::{self, Expected, Training};
+use crate::theory::directions::ForgettingDirections;
+use crate::theory::examples::{ExamplesAtRisk, Width};
+use crate::theory::own_and_last::OwnAndLast;
 use crate::theory::order_parameters::{OrderParameters, PairOrderParameters, all_pairs, order_parameters};
 use crate::theory::single_head::sequence_kernels::SequenceKernels;
 use crate::theory::single_head::{
@@ -183,4 +186,31 @@ pub(super) fn closest(sequence: &TaskSequence, settings: &ForecastSettings) -> O
 pub(super) fn expectation(trained: &TrainedForecast, settings: &ForecastSettings, whitened: bool) -> Option<Expected> {
     let lost = trained.lost.filter(|_| !settings.features)?;
     calibration::expected_of(training(&settings.theory), whitened, lost, trained.final_accuracy)
+}
+
+/// What becomes of every example, and where the forgetting sits, by the theory that came closest to trained networks (that asked for where
+/// none did); nothing where each output has features of its own.
+pub(super) fn every_example(
+    sequence: &TaskSequence,
+    closest: Option<&SingleHeadSettings>,
+    settings: &ForecastSettings,
+    context: &Context,
+) -> Result<(Option<ExamplesAtRisk>, Option<ForgettingDirections>)> {
+    if sequence.tasks.iter().any(|task| task.rows_per_example() > 1) {
+        return Ok((None, None));
+    }
+    let warm = if settings.features {
+        calibration::theory_of_linear_head(sequence)
+    } else {
+        calibration::theory(training(&settings.theory), sequence)
+    };
+    let theory = SingleHeadSettings { replay: settings.theory.replay, ..*closest.or(warm.as_ref()).unwrap_or(&settings.theory) };
+    let network = SingleHead::new(inputs(sequence, settings.features), &theory, context)?;
+    context.run(|| {
+        let outputs = OwnAndLast::of(&network, sequence, context)?;
+        let examples = ExamplesAtRisk::with_outputs(&network, sequence, Width::Change, &outputs)?;
+        let several = sequence.tasks.len() > 1;
+        let directions = several.then(|| ForgettingDirections::with_outputs(sequence, &outputs)).transpose()?;
+        Ok((Some(examples), directions))
+    })
 }

@@ -69,6 +69,6 @@ impl TrainedForecast {
 }
 
 /// One over the number of classes: of the columns that name them, or of two signs.
-pub(super) fn chance(sequence: &TaskSequence) -> f64 {
+pub(crate) fn chance(sequence: &TaskSequence) -> f64 {
     1.0 / sequence.tasks.first().map_or(2, |task| task.y.ncols()).max(2) as f64
 }

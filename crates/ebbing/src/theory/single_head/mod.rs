@@ -184,7 +184,7 @@ impl SingleHead {
 
     /// `f_T(X_s) − Y_s` of every task s at the end, without replay, where the selection of examples asks for it.
     fn missed(settings: SingleHeadSettings, kernels: &Arc<Kernels>, given: &[TaskInput<'_>]) -> Result<Vec<Mat<f64>>> {
-        if settings.replay.selection != Selection::Greedy {
+        if !settings.replay.selection.knows_the_end() {
             return Ok(vec![]);
         }
         let plain = SingleHeadSettings { replay: Replay::default(), ..settings };

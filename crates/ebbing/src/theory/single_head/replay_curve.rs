@@ -15,7 +15,7 @@ use super::score::{Score, Targets};
 use super::sequence_kernels::SequenceKernels;
 use super::settings::SingleHeadSettings;
 use super::system::add_product;
-use super::{Outcome, Selection, SingleHead};
+use super::{Outcome, SingleHead};
 use crate::context::Context;
 use crate::error::{Error, Result};
 use crate::linalg::{Cholesky, Mat, MatRef};
@@ -114,7 +114,7 @@ impl<'a> Curve<'a> {
         let table = matches!(kernels.source, KernelSource::Table { .. });
         let one_kernel = kernels.stationary() && which == kernels.tilde(2, 2);
         let plain = !settings.variance && !given.iter().any(TaskInput::has_start);
-        if !table || !one_kernel || !plain || settings.replay.selection == Selection::Greedy || amounts.len() < 2 {
+        if !table || !one_kernel || !plain || settings.replay.selection.knows_the_end() || amounts.len() < 2 {
             return Ok(None);
         }
         let numbers = shared::number(given);
