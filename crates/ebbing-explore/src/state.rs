@@ -6,7 +6,7 @@
 //! | those of `ebbing forecast` | which tasks, and how they are learned; `tasks` and `features` name a file that the page knows |
 //! | `phase.pair`, `phase.lambda`, `phase.width` | two of the tasks with a head each, the penalty and the width |
 //! | `phase.representation` | whether the hidden layer is looked at |
-//! | `advise.keep-forgetting-below`, `advise.budget` | of what would help |
+//! | `advise.keep-accuracy-above`, `advise.memory-budget`, … | of what would help |
 //!
 //! Keys that begin with `page.` are the page's own: what it shows of an answer, and nothing that changes one.
 
@@ -22,8 +22,10 @@ use std::path::Path;
 /// Fields that the page does not use: averages over seeds, what is shown anyway.
 const NOT_HERE: [&str; 6] = ["seeds", "max_p", "theory", "bootstrap", "shuffles", "convention"];
 /// Keys of the other requests, each behind the name of its request.
-const OF_VIEWS: [(&str, &[&str]); 2] =
-    [("phase", &["pair", "lambda", "width", "representation"]), ("advise", &["keep-forgetting-below", "budget"])];
+const OF_VIEWS: [(&str, &[&str]); 2] = [
+    ("phase", &["pair", "lambda", "width", "representation"]),
+    ("advise", &["keep-accuracy-above", "lose-at-most", "memory-budget", "keep-forgetting-below", "budget"]),
+];
 /// What the page shows first: what the program shows without arguments.
 pub const FIRST: &str = "data=mnist-sample&protocol=class-incremental&length=5";
 /// The longest address that is read.

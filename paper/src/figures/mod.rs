@@ -27,6 +27,7 @@ mod s8;
 mod seeds;
 mod targets;
 mod task_one;
+mod ten_classes;
 #[cfg(test)]
 mod testing;
 mod two_tasks;
@@ -153,6 +154,7 @@ pub const ENTRIES: &[Entry] = &[
     s8::ENTRY,
     branches::ENTRY,
     exponents::ENTRY,
+    ten_classes::ENTRY,
 ];
 
 #[cfg(test)]

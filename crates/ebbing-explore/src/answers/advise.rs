@@ -51,5 +51,5 @@ pub fn answer(app: &App, state: &State, context: &Context) -> Result<Arc<AdviseA
 /// Errors of the library.
 pub fn view(asked: &Asked<'_>) -> Result<Value> {
     let answer = answer(asked.app, asked.state, asked.context)?;
-    super::page(&*answer, &answer.shown().map_err(said)?, "advise", asked.state)
+    super::page(answer.json(), &answer.shown().map_err(said)?, "advise", asked.state)
 }

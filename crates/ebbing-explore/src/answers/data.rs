@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use std::sync::Arc;
 
 /// How many examples of each task are shown.
-const SHOWN: usize = 8;
+pub const SHOWN: usize = 8;
 
 /// The tasks before they are put in order.
 #[derive(Debug)]

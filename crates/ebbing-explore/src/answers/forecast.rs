@@ -1,11 +1,12 @@
 //! The forecast of the tasks in the order that the page shows.
 
-use super::data::{Drawn, drawn};
+use super::data::{Drawn, SHOWN, drawn, images_of};
 use super::{App, Asked, Result, said};
 use crate::state::State;
 use ebbing::request::ForecastAnswer;
 use ebbing::theory::advise::KeepCurve;
 use ebbing::theory::closed_heads::ClosedHeads;
+use ebbing::theory::examples::{ExamplesAtRisk, TaskRisks};
 use ebbing::theory::forecast::{ForecastOrders, ForecastSettings};
 use ebbing::theory::task_order::{OrderSearchSettings, best_order};
 use ebbing::{Context, Forecast, TaskSequence};
@@ -31,8 +32,10 @@ fn of_orders(app: &App, drawn: &Drawn, settings: &ForecastSettings) -> bool {
 /// Whether everything heavy is cached.
 pub fn ready(app: &App, state: &State, first: bool) -> bool {
     let known = || -> Result<bool> {
-        let (tasks, settings) = (format!("tasks {}", state.tasks_key()?), state.forecast.settings()?);
+        let (tasks, mut settings) = (format!("tasks {}", state.tasks_key()?), state.forecast.settings()?);
         let Some(drawn) = app.cache.get::<Drawn>(&tasks) else { return Ok(false) };
+        settings.examples |=
+            !first && settings.computes_theory(&drawn.sequence.sizes()) && drawn.sequence.learns_classes();
         let order = state.order(drawn.sequence.tasks.len());
         let has = |first| app.cache.has(&key(&tasks, &settings, &order, first));
         Ok(has(false) || first && (has(true) || app.cache.has(&orders_key(&tasks, &settings))))
@@ -107,25 +110,61 @@ pub fn best(asked: &Asked<'_>) -> Result<Value> {
     Ok(json!({ "order": *found }))
 }
 
+/// With the fate of every example where targets name classes and that costs little: what is shown of all of a forecast.
+fn with_examples(asked: &Asked<'_>) -> Result<State> {
+    let drawn = drawn(asked.app, asked.state, asked.context)?;
+    let mut state = asked.state.clone();
+    let little = state.forecast.settings()?.computes_theory(&drawn.sequence.sizes());
+    state.forecast.at_risk |= little && drawn.sequence.learns_classes();
+    Ok(state)
+}
+
+/// The examples at most risk as images, task by task; none where inputs are no images.
+fn images(drawn: &Drawn, order: &[usize], examples: &ExamplesAtRisk, context: usize) -> Value {
+    let of = |(task, risks): (&usize, &TaskRisks)| {
+        let (task, test) = (&drawn.sequence.tasks[task - 1], risks.test.as_ref());
+        let (x, set) = match (&task.test, test) {
+            (Some(test), Some(set)) => (&test.x, set),
+            _ => (&task.x, &risks.train),
+        };
+        let rows: Vec<usize> = set.most_at_risk.iter().take(SHOWN).map(|example| example.row).collect();
+        images_of(x, context, &rows)
+    };
+    order.iter().zip(&examples.tasks).map(of).collect()
+}
+
 /// The answer, and what it says question by question.
 ///
 /// # Errors
 /// Errors of the library.
 pub fn view(asked: &Asked<'_>) -> Result<Value> {
-    let (answer, whole) = answer(asked.app, asked.state, asked.first, asked.context)?;
+    let state = &if asked.first { asked.state.clone() } else { with_examples(asked)? };
+    let (answer, whole) = answer(asked.app, state, asked.first, asked.context)?;
     let forecast = &answer.forecast;
     let shown = answer.shown().map_err(said)?;
-    let mut page = super::page(&*answer, &shown, "forecast", asked.state)?;
+    let mut page = super::page(answer.json(), &shown, "forecast", state)?;
+    // The page lists the examples at most risk and counts the others by class.
+    let sets = page["answer"]["forecast"]["examples"]["tasks"].as_array_mut().into_iter().flatten();
+    for set in sets.flat_map(|task| task.as_object_mut()).flat_map(|task| task.values_mut()) {
+        if let Some(set) = set.as_object_mut() {
+            set.retain(|key, _| !["class", "output", "margin_own", "margin", "chance", "fate"].contains(&&**key));
+        }
+    }
     let count = forecast.tasks.len();
     let one = |sentence: Option<String>| super::typeset(&sentence.into_iter().collect::<Vec<_>>());
-    page["order"] = json!(asked.state.order(count));
-    page["came"] = json!(asked.state.came(count));
+    page["order"] = json!(state.order(count));
+    page["came"] = json!(state.came(count));
     page["whole"] = json!(whole);
+    if let Some(examples) = &forecast.examples {
+        let drawn = drawn(asked.app, state, asked.context)?;
+        page["at_risk"] = images(&drawn, &state.order(count), examples, state.forecast.tasks.context.unwrap_or(0));
+    }
     page["said"] = json!({
         "expectation": super::typeset(&forecast.expectation()),
         "keep": one(forecast.keep.as_ref().and_then(KeepCurve::sentence)),
         "heads": one(forecast.heads.as_ref().and_then(ClosedHeads::sentence)),
         "clash": one(forecast.clash()),
+        "examples": super::typeset(&forecast.examples.as_ref().map(ExamplesAtRisk::sentences).unwrap_or_default()),
         "theory": super::typeset(&forecast.theory_sentences()),
     });
     Ok(page)

@@ -11,7 +11,7 @@ use crate::desk::Desk;
 use crate::files::Files;
 use crate::state::State;
 use ebbing::Context;
-use ebbing_show::{Metadata, Show, Shown, html_text, plain_text};
+use ebbing_show::{Metadata, Shown, html_text, plain_text};
 use serde_json::{Value, json};
 
 /// Errors: the library's sentences.
@@ -69,14 +69,14 @@ pub fn ready(question: &str, first: bool, app: &App, state: &State) -> bool {
 }
 
 /// An answer as `--json` prints it, how it is shown, and the lines that compute the same elsewhere.
-fn page(answer: &dyn Show, shown: &Shown, command: &str, state: &State) -> Result<Value> {
+fn page(answer: Value, shown: &Shown, command: &str, state: &State) -> Result<Value> {
     let figures = shown.figures.iter().map(|(name, figure)| {
         let finding = plain_text(figure.finding_markup());
         json!({ "name": name, "finding": finding, "caption": figure.caption_html() })
     });
     let [line, python] = take::lines(command, state)?;
     Ok(json!({
-        "answer": answer.json(),
+        "answer": answer,
         "heading": plain_text(&shown.heading),
         "sentences": html(&shown.sentences),
         "notes": html(&shown.notes),

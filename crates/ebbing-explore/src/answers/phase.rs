@@ -4,11 +4,12 @@ use super::data::{Drawn, drawn};
 use super::{App, Asked, Result};
 use crate::state::State;
 use ebbing::Context;
-use ebbing::request::{PhasePlace, PhaseRequest, Representation};
+use ebbing::request::{Answer, Fields, PhasePlace, PhaseRequest, Representation, TaskFields};
+use ebbing::tasks::own_readouts;
 use ebbing::theory::multi_head::TwoTasks;
 use ebbing::theory::phase::{LossMaps, PhaseCurve};
-use ebbing::{Error, Task};
-use ebbing_show::Show;
+use ebbing::{Error, Task, TaskSequence};
+use ebbing_show::{Show, Shown};
 use serde_json::{Value, json};
 use std::sync::Arc;
 
@@ -17,19 +18,6 @@ use std::sync::Arc;
 struct Pair {
     two: TwoTasks,
     maps: LossMaps,
-}
-
-/// A phase diagram of a pair, and its place at the width asked about.
-#[derive(Debug)]
-pub struct Located {
-    /// The pair in the diagram.
-    pub place: PhasePlace,
-    /// The request.
-    pub request: PhaseRequest,
-    /// The seed of everything that was drawn.
-    pub seed: u64,
-    /// How many tasks there are.
-    pub tasks: usize,
 }
 
 fn pair_key(tasks: &str, state: &State, lambda: f64) -> Result<String> {
@@ -85,7 +73,7 @@ fn chosen(state: &State, tasks: &[Task]) -> Result<Vec<Task>> {
 ///
 /// # Errors
 /// Errors of the library.
-pub fn answer(app: &App, state: &State, context: &Context) -> Result<Located> {
+fn answer(app: &App, state: &State, context: &Context) -> Result<PhasePlace> {
     let drawn = drawn(app, state, context)?;
     let (request, lambda) = (state.phase_request()?, state.phase_lambda());
     let alphas = request.alpha.grid()?;
@@ -112,7 +100,7 @@ pub fn answer(app: &App, state: &State, context: &Context) -> Result<Located> {
     if request.representation {
         place.representation = (*hidden_layer(app, state, &drawn, context)?).clone();
     }
-    Ok(Located { place, request, seed: drawn.seed, tasks: drawn.sequence.tasks.len() })
+    Ok(place)
 }
 
 /// What the chosen pair does to the hidden layer.
@@ -127,17 +115,43 @@ fn hidden_layer(app: &App, state: &State, drawn: &Drawn, context: &Context) -> R
     })
 }
 
+/// How the answer is shown, and as JSON: of two tasks with one output each from what is cached, otherwise of the request itself.
+///
+/// # Errors
+/// Errors of the library.
+pub fn shown(app: &App, state: &State, context: &Context) -> Result<(Shown, Value)> {
+    let drawn = drawn(app, state, context)?;
+    let both = |answer: &dyn Show| Ok((answer.shown().map_err(super::said)?, answer.json()));
+    if own_readouts(&chosen(state, &drawn.sequence.tasks)?).iter().any(|task| task.y.ncols() != 1) {
+        return both(&*several(app, state, &drawn, context)?);
+    }
+    let mut place = answer(app, state, context)?;
+    // The page does not search for the best penalty, so it does not say that test sets would allow it.
+    place.tested = true;
+    both(&place)
+}
+
 /// The answer.
 ///
 /// # Errors
 /// Errors of the library.
 pub fn view(asked: &Asked<'_>) -> Result<Value> {
-    let mut answer = answer(asked.app, asked.state, asked.context)?;
-    // The page does not search for the best penalty, so it does not say that test sets would allow it.
-    answer.place.tested = true;
-    let shown = answer.place.shown().map_err(super::said)?;
-    let mut page = super::page(&answer.place, &shown, "phase", asked.state)?;
-    page["sizes"] = json!(answer.place.sizes);
-    page["tasks"] = json!(answer.tasks);
+    let drawn = drawn(asked.app, asked.state, asked.context)?;
+    let (shown, json) = shown(asked.app, asked.state, asked.context)?;
+    let mut page = super::page(json, &shown, "phase", asked.state)?;
+    let pair = chosen(asked.state, &drawn.sequence.tasks)?;
+    page["sizes"] = json!(pair.iter().map(|task| task.y.nrows()).collect::<Vec<_>>());
+    page["tasks"] = json!(drawn.sequence.tasks.len());
     Ok(page)
+}
+
+/// Two tasks with several outputs each.
+fn several(app: &App, state: &State, drawn: &Drawn, context: &Context) -> Result<Arc<Answer>> {
+    let request = state.phase_request()?;
+    app.cache.or_make(context, &format!("several {} {}", drawn.key, request.command_line("phase")), || {
+        let sequence =
+            TaskSequence { tasks: chosen(state, &drawn.sequence.tasks)?, settings: drawn.sequence.settings.clone() };
+        let alone = PhaseRequest { pair: vec![], tasks: TaskFields::default(), ..request.clone() };
+        Ok((Answer::Phase(alone.run_on(sequence, context)?), 1 << 16))
+    })
 }

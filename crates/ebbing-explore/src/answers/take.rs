@@ -1,5 +1,6 @@
 //! What is taken along: tables, the report, and the lines that compute the same numbers elsewhere.
 
+use super::data::drawn;
 use super::{App, Result, WithMetadata, advise, forecast, phase, said};
 use crate::state::State;
 use ebbing::request::Fields;
@@ -32,10 +33,10 @@ fn shown(command: &str, app: &App, state: &State, context: &Context) -> Result<W
             Ok((answer.shown().map_err(said)?, metadata))
         }
         "phase" => {
-            let answer = phase::answer(app, state, context)?;
-            let (tasks, theory) = (&answer.place.settings, answer.request.theory()?);
-            let metadata = Metadata::of(&line, command, Some(answer.seed), tasks, &theory).map_err(said)?;
-            Ok((answer.place.shown().map_err(said)?, metadata))
+            let (drawn, theory) = (drawn(app, state, context)?, state.phase_request()?.theory()?);
+            let tasks = &drawn.sequence.settings;
+            let metadata = Metadata::of(&line, command, Some(drawn.seed), tasks, &theory).map_err(said)?;
+            Ok((phase::shown(app, state, context)?.0, metadata))
         }
         _ => {
             let answer = advise::answer(app, state, context)?;

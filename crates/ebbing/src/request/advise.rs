@@ -145,7 +145,16 @@ impl AdviseRequest {
     /// Whether a setting speaks of the theory alone: methods do not depend on it.
     fn asks_for_theory(&self) -> bool {
         const OF_THEORY: [&str; 10] = [
-            "theory", "depth", "activation", "mode", "sigma", "bias", "beta", "width", "widths", "keep_forgetting_below",
+            "theory",
+            "depth",
+            "activation",
+            "mode",
+            "sigma",
+            "bias",
+            "beta",
+            "width",
+            "widths",
+            "keep_forgetting_below",
         ];
         let own = |key: &str| OF_THEORY.contains(&key) || key == "lambdas";
         self.given().any(|(field, _)| own(field.key))

@@ -43,13 +43,13 @@ pub use door::{Door, quoted};
 pub use field::{Field, Fields, Kind, Range, Value};
 pub use forecast::{ForecastAnswer, ForecastRequest, ReplayFields};
 pub use phase::{
-    PhaseAnswer, PhasePair, PhasePairs, PhasePlace, PhaseRequest, PhaseSequence, PhaseSwept, Representation,
-    SweptCurves, SweptLoads,
+    PhaseAnswer, PhaseOutputs, PhasePair, PhasePairs, PhasePlace, PhaseRequest, PhaseSequence, PhaseSwept,
+    Representation, SweptCurves, SweptLoads, Symmetric,
 };
 pub use sample::{Comparison, SampleAnswer, SampleRequest};
 pub use tasks::{PreprocessFields, TaskFields};
 pub use train::{LearnerRuns, LossCurve, MeasuredLoad, TrainAnswer, TrainRequest, TrainedLoads, TrainedTasks};
-pub use words::{Bytes, LearningOrder, Loads, PhaseSweep, ProtocolKind, Rate, Rule};
+pub use words::{Bytes, HeadFactors, LearningOrder, Loads, PhaseSweep, ProtocolKind, Rate, Rule};
 
 use crate::context::Context;
 use crate::data::Sources;

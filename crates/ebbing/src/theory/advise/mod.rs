@@ -394,10 +394,18 @@ impl AdviseSettings {
             return Err(Error::setting("keep_forgetting_below", x, "must be positive and finite"));
         }
         if let Some(x) = self.keep_accuracy_above.filter(|x| !(*x > 0.0 && *x <= 1.0)) {
-            return Err(Error::setting("keep_accuracy_above", x, "must be a share above 0 and at most 1, such as 0.8 for 80 %"));
+            return Err(Error::setting(
+                "keep_accuracy_above",
+                x,
+                "must be a share above 0 and at most 1, such as 0.8 for 80 %",
+            ));
         }
         if let Some(x) = self.lose_at_most.filter(|x| !(*x >= 0.0 && *x < 1.0)) {
-            return Err(Error::setting("lose_at_most", x, "must be a share from 0 to below 1, such as 0.05 for 5 points"));
+            return Err(Error::setting(
+                "lose_at_most",
+                x,
+                "must be a share from 0 to below 1, such as 0.05 for 5 points",
+            ));
         }
         if let (Some(_), Some(x)) = (self.keep_accuracy_above, self.lose_at_most) {
             return Err(Error::setting("lose_at_most", x, "does not go with keep_accuracy_above: one goal at a time"));

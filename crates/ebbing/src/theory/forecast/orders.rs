@@ -3,7 +3,7 @@
 //! Where `K̃_ts` does not depend on the times (modes `rf`, `ntk` and `lazy`) every order uses the same kernels and factors, and
 //! order parameters belong to pairs: what an order changes is `u_t = K_tt^{-1}(Y_t − f_{t−1}(X_t))`, products with vectors.
 
-use super::bench::{Bench, closest};
+use super::bench::{Bench, closest, every_example};
 use super::trained::chance;
 use super::{
     About, Beside, Computed, Forecast, ForecastSettings, TrainedForecast, final_forgetting, heads_beside, inputs,
@@ -161,28 +161,34 @@ impl ForecastOrders {
         answer.forecast(&self.settings, (learned.as_slice(), trained), pairs, beside, self.computed)
     }
 
-    /// The same with what [`Forecast::of`] sets beside a forecast: how many examples to keep, and heads in closed form. `sequence` are
-    /// the tasks in the order in which they were given.
+    /// The same with what [`Forecast::of`] sets beside a forecast: how many examples to keep, heads in closed form, and the fate of every
+    /// example. `sequence` are the tasks in the order in which they were given.
     ///
     /// # Errors
     /// As for [`ForecastOrders::forecast`] and [`Forecast::of`].
     pub fn complete(&self, sequence: &TaskSequence, order: &[usize], context: &Context) -> Result<Forecast> {
         let mut forecast = self.forecast(order)?;
-        let sequence = sequence.ordered(order)?;
-        let Some(closest) = closest(&sequence, &self.settings).filter(|_| sequence.learns_classes()) else {
+        let (sequence, settings) = (sequence.ordered(order)?, &self.settings);
+        if !sequence.learns_classes() {
             return Ok(forecast);
-        };
-        context.run(|| {
-            if self.settings.compares_replay(&sequence.sizes()) {
-                forecast.keep = KeepCurve::of(&sequence, &closest, self.settings.features, &context.part(0, 2))?;
-            }
-            if self.settings.compares_heads(&sequence.sizes()) {
-                let (heads, note) = heads_beside(&sequence, &context.part(1, 2))?;
-                forecast.heads = heads;
-                forecast.notes.extend(note);
-            }
-            Ok(forecast)
-        })
+        }
+        let closest = closest(&sequence, settings);
+        let part = |k: usize| context.part(k, 3);
+        if let Some(theory) = closest.as_ref().filter(|_| settings.compares_replay(&sequence.sizes())) {
+            forecast.keep = context.run(|| KeepCurve::of(&sequence, theory, settings.features, None, &part(0)))?;
+        }
+        if closest.is_some() && settings.compares_heads(&sequence.sizes()) {
+            let (heads, note) = context.run(|| heads_beside(&sequence, &part(1)))?;
+            forecast.heads = heads;
+            forecast.notes.extend(note);
+        }
+        if settings.examples || settings.complete {
+            part(2).say("every example", 0.0)?;
+            let (examples, directions) = every_example(&sequence, closest.as_ref(), settings, context)?;
+            forecast.examples = examples.filter(|_| settings.examples);
+            forecast.directions = directions;
+        }
+        Ok(forecast)
     }
 
     fn learned(&self, engine: &Engine, places: &[usize]) -> Result<SingleHeadForecast> {
@@ -325,6 +331,30 @@ mod tests {
                 // Digits are estimates from random probes of the same kernels, made in another order of operations.
                 assert!((answer.digits - whole.digits).abs() < 0.5, "{} {}", answer.digits, whole.digits);
             }
+        }
+    }
+
+    /// Inputs or features, with and without the theory's own quantities: what is made once is what [`Forecast::of`] makes.
+    #[test]
+    fn all_of_a_forecast_is_that_of_the_reordered_sequence() {
+        let source = Source::new(Dataset::sample().unwrap(), &Preprocess { whiten: None, ..Preprocess::default() });
+        let labels = crate::tasks::Labels::OneHotAll;
+        let split = Split { tasks: 3, p: 40, p_test: 30, labels, ..Split::default() };
+        let sequence = split.generate(&source.unwrap(), 3).unwrap();
+        let order = [3, 1, 2];
+        for (features, examples) in [(false, true), (true, false), (true, true)] {
+            let settings = ForecastSettings { features, examples, ..ForecastSettings::default() };
+            let context = crate::Context::default();
+            let orders = ForecastOrders::new(&sequence, &settings, &context).unwrap();
+            let answer = orders.complete(&sequence, &order, &context).unwrap();
+            let whole = Forecast::of(&[sequence.ordered(&order).unwrap()], &settings, &context).unwrap();
+            assert!(near(&answer.forgetting.unwrap().mean, &whole.forgetting.unwrap().mean), "{features}");
+            assert_eq!(answer.trained.unwrap().accuracy, whole.trained.unwrap().accuracy, "{features}");
+            // Counts of examples on either side.
+            assert_eq!((&answer.keep, &answer.heads), (&whole.keep, &whole.heads), "{features}");
+            assert!(answer.keep.is_some() && answer.heads.is_some());
+            assert_eq!((&answer.examples, &answer.directions), (&whole.examples, &whole.directions));
+            assert_eq!((answer.examples.is_some(), answer.notes), (examples, whole.notes));
         }
     }
 

@@ -148,7 +148,7 @@ pub(super) fn check_tasks(tasks: &[Task]) -> Result<()> {
         if task.y.ncols() != 1 {
             return Err(Error::outside(
                 format!("{} with {} target columns", task_name(tasks, i), task.y.ncols()),
-                "the multi-head renormalization factors are derived for one target column; choose one column, or two classes as ±1",
+                "this part of the multi-head theory is for one target column; choose one column, or two classes as ±1",
             ));
         }
     }
