@@ -3,10 +3,8 @@
 import { $, between, el, percent, said } from "./dom.js";
 import { box, dot, figure, line, scale, text } from "./figures.js";
 
-/** Points from none to all, wherever the answer lies: a better answer looks better. */
 const POINTS = [0, 100];
 
-/** The bar of one answer, with the one before as a ghost. */
 function range(trained, expected, before) {
   return (width) => {
     const at = scale(POINTS, [10, width - 10]);

@@ -1,15 +1,11 @@
 // Requests to the server. Only the newest request of a page counts; older ones are dropped.
 
 const id = Array.from(crypto.getRandomValues(new Uint32Array(2)), (n) => n.toString(36)).join("");
-/** Of the requests of one page the one with the largest number counts. A reload is another page. */
 let last = 0;
-/** A request that takes longer than this is left when the user moves on; a shorter one is waited for. */
 const PATIENCE = 150;
-/** Longer than any state that the server reads, but short enough that it answers with an error message. */
 const LONGEST = 8000;
 const GONE = "The server does not answer: is ebbing explore still running?";
 
-/** What the server sends, or an error message. */
 async function heard(promise) {
   try {
     return await promise;
@@ -18,7 +14,6 @@ async function heard(promise) {
   }
 }
 
-/** An answer that is not a refusal. */
 async function answer(address, options) {
   const response = await heard(fetch(address, options));
   if (!response.ok) throw new Error((await heard(response.text())).trim() || `The server refuses this (${response.status}).`);
@@ -67,7 +62,6 @@ export class Newest {
     return undefined;
   }
 
-  /** Leaves what is under way and what waits. */
   cancel() {
     this.next = null;
     this.under?.abort();

@@ -1,7 +1,7 @@
 // The page: asks for the state that the address holds, shows the first answer at once and what refines it after it.
 
 import { Newest, ask, sendFile, start } from "./api.js";
-import { $, el, refill, said } from "./dom.js";
+import { $, el, hint, refill } from "./dom.js";
 import { figure } from "./figures.js";
 import { State } from "./state.js";
 import * as answer from "./answer.js";
@@ -16,14 +16,10 @@ import { question as clash } from "./clash.js";
 import { LAMBDA, question as width } from "./width.js";
 
 const QUESTIONS = [tasks, keep, help, risk, clash, width];
-/** What refines the first answer, in this order, and what the page says while it is computed. */
 const REFINED = [["whole", "forecast"], ["phase", "phase"], ["advise", "advise"]];
 const DOING = { whole: "Examples to keep and heads", phase: "Two tasks with a head each", advise: "What else would help" };
-/** After so long without a move a state is settled, and refined. */
 const IDLE = 350;
-/** A result that is older than the settings is marked after so long: quick answers do not flicker. */
 const LATE = 250;
-/** What a state's answer depends on: a change of one of these keys alone leaves the others' answers. */
 const ONLY = { phase: (key) => key.startsWith("phase."), advise: (key) => key.startsWith("advise.") };
 
 const parts = new Map();
@@ -32,20 +28,17 @@ const app = {
   state: new State(),
   origins: { data: [], files: [] },
   largest: 0,
-  /** What the program declares of every key, by its name in the address. */
   fields: new Map(),
   refusals: {},
   unfolded: new Map(),
   held: false,
 
-  /** Changes keys (an empty value leaves the default) and asks for what follows. */
   set(changes) {
     this.begun();
     this.state.set(changes);
     this.ask();
   },
 
-  /** Changes what the forecast does not depend on: nothing is asked anew but what does. */
   look(changes) {
     this.begun();
     this.state.set(changes);
@@ -54,13 +47,11 @@ const app = {
     this.rest();
   },
 
-  /** A change begins: what is shown is the state before, until the next one. */
   begun() {
     if (this.state.moving) return;
     this.ghost = this.forecast && { ...this.forecast, answer: { ...this.forecast.answer, forecast: { ...this.forecast.answer.forecast, keep: this.whole?.answer.forecast.keep } } };
   },
 
-  /** The answer to this question is of another state. */
   stale(name) {
     this.old.add(name);
   },
@@ -71,7 +62,6 @@ const app = {
     return this.state.write(false);
   },
 
-  /** The two tasks with a head each: at a finite penalty where none is asked for. */
   phaseAddress() {
     return this.state.write(false, this.state.has("phase.lambda") ? {} : { "phase.lambda": LAMBDA });
   },
@@ -85,7 +75,6 @@ const app = {
     newest.send(this.address());
   },
 
-  /** Leaves what refines the last answer. */
   stop() {
     clearTimeout(this.idle);
     this.ahead?.abort();
@@ -101,7 +90,10 @@ const app = {
 
   controls() {
     attempts.show(this);
-    if ($("data").open) data.fill(this);
+    if ($("data").open) {
+      data.fill(this);
+      this.check();
+    }
     $("undo").disabled = !this.state.steps;
     $("reset").disabled = !location.hash || this.address() === this.firstState;
     $("compare").textContent = this.state.has("page.compare") ? "End comparing" : "Compare";
@@ -112,12 +104,10 @@ const app = {
     $("problem").hidden = !sentence;
   },
 
-  /** For those who hear the page. */
   say(words) {
     $("said").textContent = words;
   },
 
-  /** What is computed, how far it is, and a way to leave it. */
   progress(what, share, since, cancel) {
     const box = $("status");
     if (!what) return box.replaceChildren();
@@ -142,7 +132,6 @@ const app = {
     $("undo").disabled = !this.state.steps;
   },
 
-  /** When nothing moves any more the state is settled, and refined. */
   rest() {
     clearTimeout(this.idle);
     if (this.held || newest.under) return;
@@ -155,7 +144,6 @@ const app = {
     }, IDLE);
   },
 
-  /** Asks one after the other for what the first answer leaves out. */
   async refine() {
     this.stop();
     const ahead = new AbortController();
@@ -194,28 +182,9 @@ const app = {
     document.body.dispatchEvent(new CustomEvent("refined"));
   },
 
-  /** Asks for something beside the answer; the next move leaves it. */
-  async beside(what) {
-    this.stop();
-    const side = new AbortController();
-    this.ahead = side;
-    const since = performance.now();
-    try {
-      const found = await ask(what, this.address(), { signal: side.signal, as: "-beside", progress: (step, share) => this.progress(step, share, since, () => side.abort()) });
-      this.rest();
-      return found.result;
-    } catch (error) {
-      if (error.name !== "AbortError") this.problem(error.message);
-      return null;
-    } finally {
-      this.progress();
-    }
-  },
-
-  /** What the tasks hold, for the open sheet. */
   async check() {
     const address = this.address();
-    if (this.checked === address) return data.show(this);
+    if (this.checked === address && this.data) return data.show(this);
     this.data = null;
     delete this.refusals.data;
     data.show(this);
@@ -230,7 +199,6 @@ const app = {
     return data.show(this);
   },
 
-  /** Two states side by side: the one that was kept, and this one. */
   async compare() {
     const kept = this.state.get("page.compare");
     const box = $("compared");
@@ -253,11 +221,10 @@ const app = {
       if (result.answer.forecast.trained) queueMicrotask(() => drawn.show(`${name}: ${result.figures[0]?.finding ?? ""}`, drawing(result, null, true)));
       return node;
     };
-    return refill(box, one(other, "Kept"), one(this.forecast, "Now"), el("p", { class: "hint" }, differences(kept, this.address())));
+    return refill(box, one(other, "Kept"), one(this.forecast, "Now"), hint(differences(kept, this.address())));
   },
 };
 
-/** What two states differ in, in their own words. */
 function differences(one, other) {
   const [a, b] = [new URLSearchParams(one), new URLSearchParams(other)];
   const keys = [...new Set([...a.keys(), ...b.keys()])].filter((key) => a.get(key) !== b.get(key));
@@ -265,13 +232,12 @@ function differences(one, other) {
   return words.length ? `Kept → now: ${words.join("; ")}.` : "The two are the same: change something, and this side follows.";
 }
 
-/** The section of a question, empty at first. */
 function section(q) {
   const drawn = figure(q.id);
   drawn.holder.style.minHeight = `${q.skeleton}px`;
   const part = { drawn, before: el("div"), lead: el("p", { class: "lead skeleton" }, "\u00a0"), nodes: el("div"), cap: el("p", { class: "cap" }), theory: el("div", { class: "theory" }),
     bar: el("span") };
-  part.fold = q.theory ? el("details", { class: "fold", ontoggle: () => unfold(q) }, el("summary", {}, "Theory and numbers"), part.theory) : null;
+  part.fold = q.tables ? el("details", { class: "fold", ontoggle: () => unfold(q) }, el("summary", {}, "Theory and numbers"), part.theory) : null;
   part.root = el("section", { id: `q-${q.id}`, class: "question", "aria-labelledby": `t-${q.id}` }, el("h2", { id: `t-${q.id}` }, q.title), part.lead, part.before, part.drawn.holder, part.nodes,
     el("div", { class: "foot" }, part.cap, part.bar), part.fold);
   parts.set(q.id, part);
@@ -300,11 +266,12 @@ function draw(q) {
   unfold(q);
 }
 
-/** What is folded is made when it is opened. */
 function unfold(q) {
   const part = parts.get(q.id);
-  if (!part.fold?.open || !q.make(app)) return;
-  refill(part.theory, q.theory(app).flat().map((one) => (one instanceof Node ? one : said("p", one))));
+  const result = app[q.from];
+  if (!part.fold?.open || !result) return;
+  const own = result.tables.filter(([name]) => q.tables.test(name) && (q.id !== "tasks" || ![clash, risk].some((other) => other.tables.test(name))));
+  part.theory.innerHTML = [...(q.said?.(result) ?? []).map((sentence) => `<p>${sentence}</p>`), ...own.map(([, table]) => table)].join("");
 }
 
 const newest = new Newest({
@@ -344,7 +311,6 @@ const newest = new Newest({
   },
 });
 
-/** Shows another address: a step back or forward, or one that was typed. */
 app.load = (address) => {
   app.begun();
   app.state.read(address);
@@ -354,7 +320,6 @@ app.load = (address) => {
   app.compare();
 };
 
-/** Takes the first of the files that were dropped or chosen, and shows its tasks. */
 app.take = async ([file, ...others]) => {
   app.progress(`reading ${file.name}`, 0, performance.now(), () => app.progress());
   try {
@@ -367,7 +332,6 @@ app.take = async ([file, ...others]) => {
       return;
     }
     app.set({ ...Object.fromEntries([...app.state.keys.keys()].map((key) => [key, ""])), ...data.ofFile(app, found) });
-    if ($("data").open) app.check();
     if (others.length) app.problem(`Only the first of ${others.length + 1} files was read: ${found.name}.`);
   } catch (error) {
     app.progress();
@@ -375,7 +339,6 @@ app.take = async ([file, ...others]) => {
   }
 };
 
-/** How often the page has begun: of two addresses in quick succession the second counts. */
 let begun = 0;
 
 async function begin() {
@@ -446,7 +409,6 @@ for (const button of document.querySelectorAll(".thumb button")) {
 }
 window.addEventListener("hashchange", () => (app.fields.size ? typedOrBack() : begin()));
 
-/** A step in the history, which the server knows; or an address that was typed, which it has to read. */
 function typedOrBack() {
   if (history.state) app.load(location.hash.slice(1));
   else begin();

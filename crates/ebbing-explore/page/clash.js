@@ -1,9 +1,8 @@
 // Which tasks clash? The conflict of every ordered pair; without the theory's own quantities, what each task loses while another is learned.
 
-import { called, number, short, significant, table } from "./dom.js";
+import { called, short, significant } from "./dom.js";
 import { box, text } from "./figures.js";
 
-/** Cells of pairs: values from 0 to `most`, darker for more. */
 function draw(names, value, most, show) {
   const n = names.length;
   return (width) => {
@@ -53,10 +52,6 @@ export const question = {
     return { lead, finding: lead, draw: draw(names, (a, b) => (a < b ? 100 * Math.max(0, after[b - 1][a] - after[b][a]) : null), 100, (v) => String(Math.round(v))),
       cap: "Points of accuracy that a task loses while a later one is learned. Order parameters of tasks as large as these are computed by ebbing forecast --theory." };
   },
-  theory(app) {
-    const { pairs } = app.forecast.answer.forecast;
-    if (!pairs.length) return [];
-    const keys = [["γ RF", "gamma_rf"], ["γ rule", "gamma_rule"], ["conflict", "conflict"], ["F pair", "f21"], ["γ feature", "gamma_feature"], ["γ sim", "gamma_sim"]];
-    return [table("Order parameters of all ordered pairs", ["pair", ...keys.map(([head]) => head)], pairs.map((p) => [`${p.first}→${p.second}`, ...keys.map(([, key]) => number(p.values[key]))]), "pairs")];
-  },
+  from: "forecast",
+  tables: /order param/i,
 };

@@ -1,14 +1,11 @@
 // The sheet of data: one's own files, known sets, protocols as pictures, what the tasks hold and look like.
 
 import { control, declared, folded, group } from "./fields.js";
-import { $, called, el, refill, significant, table } from "./dom.js";
+import { $, called, el, hint, refill, significant } from "./dom.js";
 
-/** Keys that number the tasks or go by their sizes. */
 const OF_TASKS = ["phase.pair", "phase.width", "replay", "replay-budget", "page.head", "classes-per-task", "features", "tasks"];
-/** Other tasks have other numbers. */
 const RENUMBERED = { order: "", "phase.pair": "" };
 const NOT_FOLDED = ["tasks", "features", "data", "protocol", "length", "examples", "test-examples", "seed", "order", "classes-per-task"];
-/** Every protocol as a picture: rows are tasks, marks are what an example of theirs is. */
 const PICTURES = {
   "class-incremental": ["12", "34", "56"],
   permuted: ["▚▞", "▞▚", "▙▜"],
@@ -22,7 +19,6 @@ const ofTasks = (app) => named(app, ({ group: heading }) => heading);
 const ofProtocols = (app) => named(app, ({ belongs }) => belongs?.name === "protocol");
 const cleared = (app) => Object.fromEntries([...ofTasks(app), ...OF_TASKS].map((key) => [key, ""]));
 
-/** How many classes a task has where nobody says: five tasks of few classes, ten of many. */
 const perTask = (classes) => Math.max(1, Math.ceil(classes / (classes > 20 ? 10 : 5)));
 
 /** The state of a file: one set of several classes is features, divided into tasks. */
@@ -78,7 +74,6 @@ function protocols(app, now) {
   return group("How they are drawn", el("div", { class: "cards" }, words.map(card)));
 }
 
-/** How many, what belongs to the protocol, and folded what is done to inputs. */
 function fields(app, file, recipe, protocol) {
   const drawn = file ? [] : ["length", "examples", "test-examples", "seed"].filter((key) => key !== "length" || protocol !== "partial-split");
   const shares = file ? [] : ofProtocols(app).filter((key) => protocol in app.fields.get(key).belongs.words);
@@ -88,7 +83,6 @@ function fields(app, file, recipe, protocol) {
     rest.length ? folded(app, "preparation", "More: preparation of inputs, steps afterwards", rest, ...rest.map((key) => control(app, key, key === "intermediate" ? RENUMBERED : {}))) : null];
 }
 
-/** What the tasks hold. */
 function holds(app) {
   if (app.refusals.data) return [el("p", { class: "bad" }, app.refusals.data)];
   const result = app.data;
@@ -97,13 +91,12 @@ function holds(app) {
   const most = 12;
   const task = (summary, t) => el("article", { class: "task" }, el("h3", {}, called(check.tasks.map((s) => s.name), t)),
     result.images[t] ? el("div", { class: "thumbs" }, result.images[t].map((image) => thumb(image, `An example of task ${t + 1} as the task sees it`))) : null,
-    el("p", { class: "hint" }, `${summary.p} examples, ${summary.p_test} for testing, ${summary.dim} ${app.state.has("features") ? "features" : "inputs"}; ${classes(summary.targets)}`));
-  return [...check.problems.map((s) => el("p", { class: "bad" }, s)), ...check.warnings.map((s) => el("p", { class: "hint" }, s)),
+    hint(`${summary.p} examples, ${summary.p_test} for testing, ${summary.dim} ${app.state.has("features") ? "features" : "inputs"}; ${classes(summary.targets)}`));
+  return [...check.problems.map((s) => el("p", { class: "bad" }, s)), ...check.warnings.map((s) => hint(s)),
     el("div", { class: "tasks" }, check.tasks.slice(0, most).map(task)),
-    check.tasks.length > most ? el("p", { class: "hint" }, `The first ${most} of ${check.tasks.length} tasks.`) : null, result.common ? el("p", { class: "hint", id: "common" }, result.common) : null,
-    ...check.notes.map((s) => el("p", { class: "hint" }, s)),
-    table("What would be computed, and what it would cost on this machine", ["command", "time", "memory", "what"],
-      result.costs.map((c) => [c.command, c.refused ? "–" : c.time, c.refused ? "–" : c.memory, el("td", { class: "wrap" }, c.refused ?? c.what)]), "costs")];
+    check.tasks.length > most ? hint(`The first ${most} of ${check.tasks.length} tasks.`) : null, result.common ? hint(result.common, "common") : null,
+    ...check.notes.map((s) => hint(s)),
+    ...result.costs.map((c) => hint(`ebbing ${c.command}: ${c.refused ?? `${c.time}, ${c.memory}; ${c.what}`}.`))];
 }
 
 /** Shows what the tasks hold, in the open sheet. */

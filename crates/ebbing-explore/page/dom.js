@@ -12,6 +12,9 @@ export function el(tag, attributes = {}, ...children) {
   return made;
 }
 
+/** A line of small print. */
+export const hint = (words, id) => el("p", { class: "hint", id }, words);
+
 export const $ = (id) => document.getElementById(id);
 
 /** Sentences that the program has made HTML, and safe whatever names they hold. */
@@ -54,22 +57,3 @@ export const called = (names, s) => (names[s] ? names[s].replace(/^task (\d+)$/,
 
 /** At most so many letters. */
 export const short = (name, most) => (name.length > most ? `${name.slice(0, most - 1)}…` : name);
-
-/** A cell that shows a number and carries it whole. */
-export const number = (value) => el("td", { class: "n", "data-value": value === null || value === undefined ? "" : String(value) }, significant(value));
-
-/** A table with a caption; rows are lists of cells or of words, the first word is the row's head. */
-export function table(caption, heads, rows, name) {
-  const numeric = (k) => rows.some((row) => row[k] instanceof Node && row[k].classList.contains("n"));
-  const cell = (c, k) => (c instanceof Node ? c : k ? el("td", {}, String(c)) : el("th", { scope: "row" }, String(c)));
-  return el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": caption },
-    el("table", { "data-table": name }, el("caption", {}, caption),
-      el("thead", {}, el("tr", {}, heads.map((h, k) => el("th", { scope: "col", class: k && numeric(k) ? "n" : null }, h)))),
-      el("tbody", {}, rows.map((row) => el("tr", {}, row.map(cell))))));
-}
-
-/** A matrix of tasks: after each task downwards, on each task to the right. */
-export function matrix(caption, values, name, learned = true) {
-  const rows = values.map((row, t) => [String(t + 1), ...row.map((v, s) => (learned && s > t ? el("td") : number(v)))]);
-  return table(caption, ["after task", ...values[0].map((_, s) => `on ${s + 1}`)], rows, name);
-}

@@ -1,6 +1,6 @@
 // Fields that show and change one key of the state: labels, words, bounds and help are those of the requests.
 
-import { el, significant } from "./dom.js";
+import { el, hint, significant } from "./dom.js";
 
 let made = 0;
 
@@ -29,7 +29,7 @@ export function greyed(box, why) {
   if (!why) return box;
   box.classList.add("greyed");
   for (const input of box.querySelectorAll("input, select, button")) input.disabled = true;
-  box.append(el("p", { class: "hint" }, why));
+  box.append(hint(why));
   return box;
 }
 

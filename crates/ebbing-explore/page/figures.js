@@ -69,7 +69,6 @@ export function figure(name) {
     read((self.at + step + drawn.points.length) % drawn.points.length);
     heard.textContent = tip.textContent;
   });
-  /** Draws it; `finding` is what it shows, in a sentence. */
   self.show = (finding, draw) => {
     self.finding = finding;
     self.draw = draw;
@@ -89,6 +88,8 @@ export function figure(name) {
     holder.classList.remove("skeleton");
     holder.style.minHeight = "";
     holder.replaceChildren(self.svg, tip, heard, ...(drawn.over ?? []));
+    self.at = -1;
+    tip.hidden = true;
     if (focus) holder.querySelector(focus)?.focus();
   };
   self.place = place;

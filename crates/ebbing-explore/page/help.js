@@ -1,12 +1,10 @@
 // What else would help? Every method by the accuracy at the end, against doing nothing.
 
-import { between, el, number, percent, short, significant, size, table } from "./dom.js";
+import { between, percent, short, size } from "./dom.js";
 import { dot, line, scale, text } from "./figures.js";
 
-const KINDS = { exact: "diamond keep fill", measured: "dot", theory: "open" };
 const MEANING = { exact: "◆ computed on your held-out examples", measured: "● forecast, compared with trained networks", theory: "○ theory alone" };
 
-/** One mark: what supports a number is told by its shape too. */
 function mark(x, y, support, better) {
   if (support === "exact") return `<path d="M${x - 6} ${y}l6 -6l6 6l-6 6z" class="keep fill"/>`;
   return dot(x, y, 5, support === "theory" ? "open" : better ? "keep fill" : "ink fill");
@@ -52,25 +50,13 @@ export const question = {
     if (!methods) return { lead: advise.sentences.slice(0, 2), cap: "Without test data of classes there is no accuracy to compare; the theory's own remedies are below." };
     const nothing = methods.rows.find((row) => row.kind === "fine-tuning") ?? methods.rows.at(-1);
     const rows = [...methods.rows].filter((row) => row !== nothing).sort((a, b) => a.task_known - b.task_known || b.accuracy - a.accuracy);
-    const kinds = [...new Set(rows.map((row) => row.support.kind))].filter((kind) => kind in KINDS);
+    const kinds = [...new Set(rows.map((row) => row.support.kind))].filter((kind) => kind in MEANING);
     const known = rows.some((row) => row.task_known) ? " Gray names need to know the task at test time." : "";
     const used = methods.examples_used[0] < methods.examples_used[1] ? ` Computed from ${methods.examples_used[0]} of ${methods.examples_used[1]} examples of each task.` : "";
     return { lead: advise.sentences.slice(0, 2), finding: advise.figures[0]?.finding || advise.sentences[0].replace(/<[^>]*>/g, ""), draw: draw(rows, nothing),
       cap: `${kinds.map((kind) => MEANING[kind]).join(" · ")}. Bars: eight in ten measured networks.${known}${used}` };
   },
-  theory(app) {
-    const { advise } = app;
-    if (!advise) return [];
-    const { advice } = advise.answer;
-    const shown = [...advise.sentences.slice(2)];
-    if (advice.methods) {
-      const rows = advice.methods.rows.map((r) => [r.method, number(r.accuracy), number(r.lost ?? null), r.bytes ? size(r.bytes) : "–", r.support.kind, el("td", { class: "wrap" }, r.needs)]);
-      shown.push(table("Methods by the accuracy they end with", ["method", "accuracy", "lost", "memory", "support", "needs"], rows, "methods"), ...advice.methods.left_out);
-    }
-    if (advice.remedies.length) {
-      const rows = advice.remedies.filter((r) => r.applies).map((r) => [r.remedy, number(r.forgetting), number(r.accuracy), significant(r.cost)]);
-      shown.push(table("The theory's own remedies", ["remedy", "training-loss F", "accuracy", "cost"], rows, "remedies"));
-    }
-    return [...shown, ...advise.notes];
-  },
+  from: "advise",
+  said: (result) => [...result.sentences.slice(2), ...result.notes],
+  tables: /./,
 };

@@ -1,6 +1,6 @@
 // How many examples must I keep? The final accuracy against the examples kept of each class, with a target that can be dragged.
 
-import { between, el, percent, size, table, number } from "./dom.js";
+import { between, el, percent, size } from "./dom.js";
 import { area, dot, line, path, scale, text } from "./figures.js";
 
 const TARGET = 0.8;
@@ -14,7 +14,6 @@ export const reaching = (points, accuracy) => points.find((point) => point.accur
 
 const range = (point) => (point.accuracy_interval ? ` (${between(point.accuracy_interval)})` : "");
 
-/** What the target takes. */
 function needs(points, goal) {
   const found = reaching(points, goal);
   if (!found) return `${percent(goal)} % is out of reach: all ${points.at(-1).per_class} of each class end at ${percent(points.at(-1).accuracy)} %`;
@@ -48,7 +47,6 @@ function draw(app, points, ghost) {
   };
 }
 
-/** The grip of the target: dragged up and down, or moved by the arrow keys. */
 function handle(app, y, width) {
   const goal = target(app);
   const grip = el("div", { class: "grip", role: "slider", tabindex: "0", "aria-label": "Accuracy to end at", "aria-valuemin": 1, "aria-valuemax": 99,
@@ -91,11 +89,5 @@ export const question = {
     const ghost = app.ghost?.answer.forecast.keep?.points;
     return { lead: result.said.keep, finding: `To end at ${percent(target(app))} % or more: ${needs(keep.points, target(app))}.`, draw: draw(app, keep.points, ghost),
       cap: `Line: forecast accuracy of trained networks that learn kept examples again with every later task.${keep.points[0].accuracy_interval ? " Band: eight in ten measured networks." : ""} Drag the dashed line to another accuracy.` };
-  },
-  theory(app) {
-    const { keep } = app.whole.answer.forecast;
-    if (!keep) return [];
-    const rows = keep.points.map((p) => [String(p.per_class), number(p.examples), size(p.bytes), number(p.accuracy), p.accuracy_interval ? between(p.accuracy_interval) : "–", number(p.lost)]);
-    return [table("Examples kept of each class", ["of each class", "in all", "memory", "final accuracy", "range, %", "lost"], rows, "keep")];
   },
 };

@@ -1,6 +1,6 @@
 // Which examples are at risk? Those that are right after their own task and most likely wrong after the last one.
 
-import { el, percent, said, table, number } from "./dom.js";
+import { el } from "./dom.js";
 import { thumb } from "./data.js";
 
 const SHOWN = 8;
@@ -28,12 +28,6 @@ export const question = {
     const more = earlier.length > few.length ? ` The first ${few.length} of ${earlier.length} tasks; the others are below.` : "";
     return { lead: result.said.examples, nodes: few.map(box), cap: `Those with the smallest margins after the last task, with the class that each is taken for.${more} ${examples.meaning[0].toUpperCase()}${examples.meaning.slice(1)}.` };
   },
-  theory(app) {
-    const { examples, directions } = app.whole.answer.forecast;
-    if (!examples) return [];
-    const rows = examples.tasks.flatMap((task) => (task.test ?? task.train).classes.map((c) => [task.name, c.name || String(c.class), number(c.examples), number(c.learned), number(c.lost), c.share_lost === null ? "–" : `${percent(c.share_lost)} %`, number(c.mean_margin)]));
-    const shown = [table("Classes at risk", ["task", "class", "examples", "right when learned", "lost", "share", "mean margin"], rows, "risk")];
-    if (directions) shown.push(table("Where forgetting sits", ["task", "directions that carry 90 %", "effective"], directions.tasks.map((t) => [t.name, number(t.train.carrying), number(t.train.effective)]), "directions"));
-    return [...shown, said("p", examples.meaning)];
-  },
+  from: "whole",
+  tables: /risk|forgetting sits/i,
 };

@@ -1,14 +1,12 @@
 // What is taken along: the link, the pictures, the data, the lines that compute the same elsewhere, the report.
 
 import { made } from "./api.js";
-import { $, el, refill } from "./dom.js";
+import { $, el, hint, refill } from "./dom.js";
 import { pixels, saved } from "./figures.js";
 
 const NAMES = { forecast: "Forecast", advise: "What helps", phase: "Width" };
-/** How long a file that was made is kept for the browser to save it. */
 const SAVING = 60000;
 
-/** Saves a file; if that fails the page says why, which a plain link would not. */
 async function save(app, name, making) {
   app.problem();
   try {
@@ -22,7 +20,6 @@ async function save(app, name, making) {
   }
 }
 
-/** Copies words, or selects them where the browser does not allow it. */
 function copy(app, box, label) {
   const button = el("button", { "aria-label": `Copy ${label}`, onclick: async () => {
     try {
@@ -60,9 +57,9 @@ export function open(app) {
   };
   const file = app.state.get("tasks") ?? app.state.get("features");
   refill(sheet, el("header", {}, el("h2", { id: "share-title" }, "Share"), el("button", { class: "close", "aria-label": "Close", onclick: () => sheet.close() }, "×")),
-    el("div", { class: "body one" }, el("section", {}, el("h3", {}, "Link"), el("p", { class: "hint" }, `The address holds the whole state, for whoever runs ebbing explore.${file ? ` They need the file ${file} too: the page asks for it.` : ""}`),
+    el("div", { class: "body one" }, el("section", {}, el("h3", {}, "Link"), hint(`The address holds the whole state, for whoever runs ebbing explore.${file ? ` They need the file ${file} too: the page asks for it.` : ""}`),
       copy(app, el("pre", { id: "link", tabindex: "0", "aria-label": "Link" }, location.href), "the link")),
-      el("section", {}, el("h3", {}, "Picture and print"), el("p", { class: "hint" }, "Every figure has SVG and PNG below it, with its finding as the title."), el("p", {}, el("button", { onclick: () => { sheet.close(); print(); } }, "Print the answer and three charts on one page"))),
+      el("section", {}, el("h3", {}, "Picture and print"), hint("Every figure has SVG and PNG below it, with its finding as the title."), el("p", {}, el("button", { onclick: () => { sheet.close(); print(); } }, "Print the answer and three charts on one page"))),
       ...Object.entries(all).filter(([, result]) => result).map(part)));
   sheet.showModal();
 }

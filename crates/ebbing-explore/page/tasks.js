@@ -1,12 +1,10 @@
 // How much does each task lose? A small line for every task, from when it is learned to the end.
 
-import { called, matrix, percent, short, table, number } from "./dom.js";
+import { called, percent, short } from "./dom.js";
 import { dot, line, path, scale, text } from "./figures.js";
 
-/** Of more tasks those that lose most are drawn. */
 const MOST = 20;
 
-/** By task: its accuracies after each task, from when it is learned; those of the state before beside them. */
 function series(result, before) {
   const { forecast } = result.answer;
   const { accuracy } = forecast.trained;
@@ -78,30 +76,11 @@ export const question = {
     const dashes = app.ghost ? " Pale: the state before." : "";
     return { lead: finding, finding, draw: drawing(result, app.ghost), cap: `Forecast accuracy of trained networks on held-out data, after each task.${many}${dashes}` };
   },
-  theory(app) {
-    const result = app.whole ?? app.forecast;
-    const { forecast } = result.answer;
-    const shown = [];
-    if (forecast.forgetting) shown.push(matrix("Training-loss forgetting F (0: remembered, 1: as bad as answering 0)", forecast.forgetting.mean, "forgetting"));
-    if (forecast.test?.accuracy) shown.push(matrix("Test accuracy by the theory as asked", forecast.test.accuracy.mean, "accuracy", false));
-    if (forecast.test?.generalization) shown.push(matrix("Normalized test loss G", forecast.test.generalization.mean, "test-loss"));
-    shown.push(...beside(forecast));
-    return [...result.said.theory, ...shown, ...result.notes];
-  },
+  from: "forecast",
+  said: (result) => [...result.said.theory, ...result.notes],
+  tables: /./,
 };
 
-/** Forecasts at other depths, penalties and widths, if requested. */
-function beside({ depths = [], lambdas = [], widths = [] }) {
-  const cells = (row) => [number(row.final_forgetting), number(row.accuracy ?? null)];
-  const at = (value) => (value === "inf" ? "∞" : String(value));
-  return [
-    depths.length && table("Other depths", ["hidden layers", "forgetting", "F₂₁"], depths.map((row) => [String(row.depth), number(row.final_forgetting), number(row.f21)]), "depths"),
-    lambdas.length && table("Other penalties", ["λ", "forgetting", "accuracy"], lambdas.map((row) => [at(row.lambda), ...cells(row)]), "lambdas"),
-    widths.length && table("Other widths, separate heads", ["N", "λ", "forgetting", "accuracy"], widths.map((row) => [String(row.width), at(row.lambda), ...cells(row)]), "widths"),
-  ].filter(Boolean);
-}
-
-/** Without accuracies: the training loss of every task. */
 function losses(forecast) {
   const rows = forecast.forgetting?.mean ?? [];
   return (width) => {

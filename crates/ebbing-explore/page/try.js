@@ -1,17 +1,14 @@
 // What can be tried: the order of the tasks, examples kept, the head, the width; and the settings of the theory.
 
 import { PENALTIES, control, declared, fallback, field, folded, greyed, penalty, stops } from "./fields.js";
-import { $, called, el, percent, refill } from "./dom.js";
+import { $, called, el, hint, percent, refill } from "./dom.js";
 
-/** Fields that have controls of their own, or stand with the tasks. */
 const ELSEWHERE = ["replay", "replay-budget", "features", "at-risk"];
 const OF_INPUTS = ["depth", "activation", "bias", "depths", "lambdas", "widths"];
-/** Amounts offered before the curve is known. */
 const AMOUNTS = [0, 1, 2, 5, 10, 20, 50, 100];
 export const HEADS = [["", "one head, trained on one task after another"], ["nearest-mean", "nearest class mean, in closed form"], ["discriminant", "discriminant, in closed form"], ["ridge", "ridge regression, in closed form"]];
 
 const written = (now, came) => (now.join() === came.join() ? "" : now.join());
-/** The order that the page shows: the state's, or the original one. */
 const order = (app) => app.state.get("order")?.split(",").map(Number) ?? app.forecast.came;
 
 /** Makes the parts again; what is held by the pointer stays. */
@@ -45,7 +42,6 @@ function kept(app) {
   return stops(app, "replay", points.map((p) => String(p.per_class)), { show, set, now: app.state.get("replay") ?? "0", known: { label: "Examples kept", help: declared(app, "replay").help } });
 }
 
-/** Why no other head can be chosen. */
 const headless = (app) => app.whole && !app.whole.answer.forecast.heads && !app.state.has("page.head") && "Heads in closed form are computed where targets name classes and that costs little.";
 
 function head(app) {
@@ -59,11 +55,10 @@ function width(app) {
   const input = el("input", { type: "number", min: 1, step: 1, id: "width", placeholder: "units", value: app.state.get("phase.width") ?? "", "data-key": "phase.width", "data-focus": "phase.width",
     onchange: () => app.look({ "phase.width": input.value }) });
   const box = field({ label: "Width", help: declared(app, "phase.width").help }, input);
-  box.append(el("p", { class: "hint" }, "Changes only “Is my network wide enough?”: the other forecasts are for wide networks."));
+  box.append(hint("Changes only “Is my network wide enough?”: the other forecasts are for wide networks."));
   return box;
 }
 
-/** Of the theory: the calibrated forecast above does not move with most of it, and says so. */
 function settings(app, features) {
   const gibbs = app.state.get("mode") === "gibbs";
   const own = {
@@ -71,11 +66,10 @@ function settings(app, features) {
     lambda: () => greyed(stops(app, "lambda", PENALTIES, { show: penalty, now: app.state.get("lambda") ?? fallback(app, "lambda") }), !gibbs && "A penalty belongs to mode gibbs."),
   };
   const all = [...app.fields.values()].filter(({ name, group }) => !group && !name.includes(".") && !ELSEWHERE.includes(name)).map(({ name }) => name);
-  return folded(app, "theory", "Theory settings", all, el("p", { class: "hint" }, "These change the theory folded under each question, not the forecast above: that is by the theory which came closest to trained networks. Another nonlinearity or biases were not measured."),
+  return folded(app, "theory", "Theory settings", all, hint("These change the theory folded under each question, not the forecast above: that is by the theory which came closest to trained networks. Another nonlinearity or biases were not measured."),
     ...all.map((key) => greyed(own[key]?.() ?? control(app, key), features && OF_INPUTS.includes(key) && "Features are given as they are.")));
 }
 
-/** The list of tasks: drag, buttons or arrow keys. */
 function list(app) {
   const box = $("order");
   if (box.querySelector(".held")) return;
@@ -90,18 +84,9 @@ function list(app) {
   const why = closed ? "A head in closed form does not depend on the order." : "Points lost by the end. Drag, or press the arrow keys on a name.";
   refill(box, el("h2", {}, "Order of learning"), el("ol", { class: "order", "aria-label": "Tasks in the order in which they are learned" }, items),
     now.length > 1 ? el("p", { class: "buttons" },
-      el("button", { id: "best", "data-focus": "best", "data-else": `task ${now[0]}`, title: "Searches for the order that forgets least; forecasts rank orders only roughly", disabled: Boolean(closed), onclick: () => search(app) }, "Search a better order"),
-      el("button", { id: "given", "data-focus": "given", "data-else": `task ${now[0]}`, disabled: !written(now, came), onclick: () => set(app, came) }, "Original order")) : null,
-    el("p", { class: "hint" }, why));
+      el("button", { id: "given", "data-focus": "given", "data-else": `task ${came[0]}`, disabled: !written(now, came), onclick: () => set(app, came) }, "Original order")) : null,
+    hint(why));
   if (closed) for (const button of box.querySelectorAll("button")) button.disabled = true;
-}
-
-/** Searches for a better order; the next change cancels the search. */
-async function search(app) {
-  const found = await app.beside("best");
-  if (!found) return;
-  if (found.order.join() === order(app).join()) app.say("No better order was found.");
-  else set(app, found.order);
 }
 
 function set(app, now) {
@@ -130,7 +115,6 @@ function item(app, now, came, place, name, lost) {
   return el("li", { "data-place": place + 1 }, handle, arrow("↑", `Learn ${name} earlier`, place === 0, place - 1), arrow("↓", `Learn ${name} later`, place === now.length - 1, place + 1));
 }
 
-/** Follows the pointer with one task; everything else follows at once. */
 function drag(app, event, now, came, task) {
   if (event.button) return;
   const items = event.target.closest("ol");

@@ -1,13 +1,12 @@
 // Is my network wide enough? Two of the tasks with a head each, from narrow to wide, at a finite penalty first.
 
 import { PENALTIES, control, penalty, stops } from "./fields.js";
-import { called, el, number, significant, table } from "./dom.js";
+import { called, el, significant } from "./dom.js";
 import { box, line, path, scale, text } from "./figures.js";
 
 /** The penalty that is shown where the address names none. */
 export const LAMBDA = "10";
 
-/** What a loss is at a penalty: a power of it as it grows. */
 const value = (power, lambda) => (power ? (power.coefficient === "inf" ? Infinity : power.coefficient) * (lambda === "inf" ? (power.exponent > 0 ? Infinity : power.exponent < 0 ? 0 : 1) : Number(lambda) ** power.exponent) : null);
 
 const TOP = 4;
@@ -47,7 +46,6 @@ function draw(app, answer, size, lambda) {
   };
 }
 
-/** The pair, the penalty and what else belongs to two heads. */
 function controls(app, result) {
   const [i, j] = (app.state.get("phase.pair") ?? "1,2").split(",").map(Number);
   const names = app.forecast?.answer.forecast.tasks ?? [];
@@ -69,18 +67,13 @@ export const question = {
     if (!result) return app.refusals.phase ? { lead: app.refusals.phase } : null;
     const { answer } = result;
     const lambda = app.state.get("phase.lambda") ?? LAMBDA;
+    // Heads of several outputs each: in words and numbers.
+    if (!answer.curves) return { lead: result.sentences.slice(0, 2), before: controls(app, result) };
     const lead = answer.location ? result.sentences[0] : `Give your width under Try: above ${significant(result.sizes[1])} hidden units two tasks with a head each keep what they learned, whatever the penalty.`;
     return { lead, finding: lead.replace(/<[^>]*>/g, ""), draw: draw(app, answer, result.sizes[1], lambda), before: controls(app, result),
       cap: `Two tasks of ${result.sizes.join(" and ")} examples with a head each, λ = ${penalty(lambda)}. Test loss after both are learned, over that of learning the task alone (dashed: 1); above ${TOP} it is drawn at ${TOP}. Tints: what happens as λ grows.` };
   },
-  theory(app) {
-    const result = app.phase;
-    if (!result) return [];
-    const { critical_load: c, representation: hidden } = result.answer;
-    const shown = [...result.sentences.slice(1), table("Similarity and critical loads", ["", "value"], [["γ sim", number(c.gamma_sim)], ["critical load α_c, exact", number(c.alpha_c)], ["its estimate γ sim⁻²", number(c.alpha_c_gamma_sim)], ["its estimate with u₁₁", number(c.alpha_c_u11)]], "loads")];
-    if (result.answer.location) shown.push(table("Your width", ["", "value"], [["regime", result.answer.location.regime.replaceAll("-", " ")], ["load P/N", number(result.answer.location.alpha)], ["fixed representations above", number(result.answer.location.fixed_above)]], "place"));
-    if (hidden.length) shown.push(table("The hidden layer at your width", ["inputs of task", "K sim and labels", "|ΔΦ|²/N", "ΔΦ and labels"], hidden.map((r) => [String(r.task), number(r.alignment), number(r.change), number(r.change_alignment)]), "hidden"));
-    return [...shown, ...result.notes];
-  },
+  from: "phase",
+  said: (result) => [...result.sentences.slice(1), ...result.notes],
+  tables: /./,
 };
-

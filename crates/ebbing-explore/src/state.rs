@@ -129,7 +129,7 @@ impl State {
 
     /// Refuses what can be refused before any tasks are drawn.
     fn check(&self) -> Result<()> {
-        self.forecast.tasks.refuse_best_order("the page searches with its button, and its address")?;
+        self.forecast.tasks.refuse_best_order("the page")?;
         if let Some(OwnFile { content: Content::Recipe(_), .. }) = &self.file {
             self.forecast.settings()?;
             self.recipe()?;

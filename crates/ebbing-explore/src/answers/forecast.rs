@@ -8,7 +8,6 @@ use ebbing::theory::advise::KeepCurve;
 use ebbing::theory::closed_heads::ClosedHeads;
 use ebbing::theory::examples::{ExamplesAtRisk, TaskRisks};
 use ebbing::theory::forecast::{ForecastOrders, ForecastSettings};
-use ebbing::theory::task_order::{OrderSearchSettings, best_order};
 use ebbing::{Context, Forecast, TaskSequence};
 use ebbing_show::Show;
 use serde_json::{Value, json};
@@ -89,25 +88,6 @@ fn orders(app: &App, drawn: &Drawn, settings: &ForecastSettings, context: &Conte
         let bytes = orders.bytes();
         Ok((orders, bytes))
     })
-}
-
-/// The best order that a search from the current one finds.
-///
-/// # Errors
-/// Errors of the library.
-pub fn best(asked: &Asked<'_>) -> Result<Value> {
-    let drawn = drawn(asked.app, asked.state, asked.context)?;
-    let order = asked.state.order(drawn.sequence.tasks.len());
-    let search = OrderSearchSettings { theory: asked.state.forecast.settings()?.theory, ..Default::default() };
-    let key = format!("best order {} {search:?} {order:?}", drawn.key);
-    let found = asked.app.cache.or_make(asked.context, &key, || {
-        let sequence = drawn.sequence.ordered(&order)?;
-        let inputs =
-            if asked.state.of_features() { ebbing::theory::Inputs::Features(&sequence) } else { (&sequence).into() };
-        let found = best_order(inputs, &search, asked.context)?;
-        Ok((found.order.iter().map(|place| order[place - 1]).collect::<Vec<_>>(), 0))
-    })?;
-    Ok(json!({ "order": *found }))
 }
 
 /// With the fate of every example where targets name classes and that costs little: what is shown of all of a forecast.

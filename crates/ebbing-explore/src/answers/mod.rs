@@ -17,8 +17,8 @@ use serde_json::{Value, json};
 /// Errors: the library's sentences.
 pub type Result<T> = ebbing::Result<T>;
 
-/// What can be asked: the commands of the program, what the tasks hold, and a better order of tasks.
-pub const QUESTIONS: [&str; 5] = ["forecast", "advise", "phase", "data", "best"];
+/// What can be asked: the commands of the program, and what the tasks hold.
+pub const QUESTIONS: [&str; 4] = ["forecast", "advise", "phase", "data"];
 
 /// Everything that requests share.
 #[derive(Debug)]
@@ -52,7 +52,6 @@ pub fn answer(question: &str, asked: &Asked<'_>) -> Result<Value> {
         "advise" => advise::view(asked),
         "phase" => phase::view(asked),
         "data" => data::view(asked),
-        "best" => forecast::best(asked),
         _ => forecast::view(asked),
     }
 }
@@ -63,7 +62,6 @@ pub fn ready(question: &str, first: bool, app: &App, state: &State) -> bool {
         "advise" => advise::ready(app, state),
         "phase" => phase::ready(app, state),
         "data" => data::ready(app, state),
-        "best" => false,
         _ => forecast::ready(app, state, first),
     }
 }
@@ -81,6 +79,7 @@ fn page(answer: Value, shown: &Shown, command: &str, state: &State) -> Result<Va
         "sentences": html(&shown.sentences),
         "notes": html(&shown.notes),
         "figures": figures.collect::<Vec<_>>(),
+        "tables": shown.tables_html().map_err(said)?,
         "files": take::names(shown),
         "command": line,
         "python": python,

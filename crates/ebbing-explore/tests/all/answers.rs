@@ -190,26 +190,6 @@ fn widths_and_penalties_come_from_decompositions_that_are_there() {
 }
 
 #[test]
-fn the_best_order_is_searched_in_every_mode() {
-    let server = Server::start();
-    let gibbs = format!("{SMALL}&mode=gibbs&lambda=3");
-    let (steps, answer) = server.get(&format!("/api/answer/best?{gibbs}")).lines();
-    assert!(steps.iter().any(|step| step.starts_with("the order 3, 2, 1 (")), "{steps:?}");
-    let order: Vec<u64> = answer["result"]["order"].as_array().unwrap().iter().map(|t| t.as_u64().unwrap()).collect();
-    let mean = |order: &[u64]| {
-        let order: Vec<String> = order.iter().map(u64::to_string).collect();
-        let answer = result(&server, "forecast", &format!("{gibbs}&order={}", order.join(",")));
-        let row = &answer["result"]["answer"]["forecast"]["forgetting"]["mean"][2];
-        row[0].as_f64().unwrap() + row[1].as_f64().unwrap()
-    };
-    let best = mean(&order);
-    // All orders of three tasks are tried: none is better, but for rounding.
-    for other in [[1, 2, 3], [1, 3, 2], [2, 1, 3], [2, 3, 1], [3, 1, 2], [3, 2, 1]] {
-        assert!(best <= mean(&other) + 1e-9, "{order:?} {other:?}");
-    }
-}
-
-#[test]
 fn newer_requests_overtake_and_closed_connections_are_heard() {
     let server = Server::start();
     // Heavy enough to be under way for a while: each seed has kernels of its own.
@@ -242,25 +222,4 @@ fn newer_requests_overtake_and_closed_connections_are_heard() {
     drop(server.connection("GET", &heavy(12, 1).replace("page.id=a", "page.id=b"), &[("Host", &server.host)], b""));
     let (_, last) = server.get(&format!("/api/answer/forecast?{SMALL}&page.id=c&page.number=1")).lines();
     assert!(last["result"].is_object());
-}
-
-/// In mode `gibbs` the search follows some hundred orders of nine tasks, each with kernels of its own: minutes of work.
-#[test]
-fn the_next_request_does_not_wait_for_a_search() {
-    let server = Server::start();
-    let search = "/api/answer/best?mode=gibbs&lambda=3&length=9&examples=400&test-examples=0&page.id=a&page.number=1";
-    let mut searching = server.connection("GET", search, &[("Host", &server.host)], b"");
-    // It is under way when its first step is heard.
-    let mut heard = [0; 4096];
-    while !String::from_utf8_lossy(&heard).contains("order of tasks") {
-        assert!(searching.read(&mut heard).unwrap() > 0, "the search ended before it began");
-    }
-    let begin = Instant::now();
-    let (_, next) = server.get(&format!("/api/answer/forecast?{SMALL}&page.id=a&page.number=2")).lines();
-    let waited = begin.elapsed();
-    assert!(next["result"].is_object(), "{next}");
-    let mut rest = String::new();
-    let _ = searching.read_to_string(&mut rest);
-    assert!(rest.contains("\"left\":true"), "{rest}");
-    assert!(waited < Duration::from_secs(30), "{waited:?}");
 }

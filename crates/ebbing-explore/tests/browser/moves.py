@@ -123,7 +123,7 @@ class Moves(Case):
         self.settled(refined=True)
         self.assertNotEqual(self.headline(), before)
         self.assertIn("replay-budget=per-class", self.hash())
-        self.assertIn("replay", self.page.run("document.getElementById('lede').textContent"))
+        self.assertIn("--replay 5 --replay-budget per-class", self.shared("[data-line=forecast]"))
         self.page.choose("[data-key=replay]", 0)
         self.settled(refined=True)
         self.assertEqual(self.headline(), before)
