@@ -458,14 +458,9 @@ impl Forecast {
         beside.keep = keep;
         let mut about = About::of(first, count, settings, closest.is_some())?;
         if heads {
-            let plain = ClosedHeadSettings { random_features: 0, joint_examples: 0, ..Default::default() };
-            match closed_heads(first, &plain, &parts.next("heads in closed form")?) {
-                Ok(found) => beside.heads = Some(found),
-                Err(Error::Stopped) => return Err(Error::Stopped),
-                // What does not fit is left out, as where it takes long.
-                Err(Error::Memory { .. }) => {}
-                Err(error) => about.notes.push(format!("no heads in closed form: {error}")),
-            }
+            let (found, note) = heads_beside(first, &parts.next("heads in closed form")?)?;
+            beside.heads = found;
+            about.notes.extend(note);
         }
         if single {
             parts.next("every example")?.say("every example", 0.0)?;
@@ -681,6 +676,17 @@ fn test_forecast(forecasts: &[SingleHeadForecast], convention: Convention) -> Re
         task_accuracy: Averaged::of_some(tests.iter().map(|t| t.task_accuracy.as_ref()))?,
         accuracy,
     }))
+}
+
+/// Heads in closed form, or why there are none; what does not fit into memory is left out, as where it takes long.
+fn heads_beside(sequence: &TaskSequence, context: &Context) -> Result<(Option<ClosedHeads>, Option<String>)> {
+    let plain = ClosedHeadSettings { random_features: 0, joint_examples: 0, ..Default::default() };
+    match closed_heads(sequence, &plain, context) {
+        Ok(found) => Ok((Some(found), None)),
+        Err(Error::Stopped) => Err(Error::Stopped),
+        Err(Error::Memory { .. }) => Ok((None, None)),
+        Err(error) => Ok((None, Some(format!("no heads in closed form: {error}")))),
+    }
 }
 
 /// That least squares blow up where a task has about as many examples as features.

@@ -101,7 +101,7 @@ impl Forecast {
     }
 
     /// Which tasks get in each other's way: the largest drop of accuracy, and why where order parameters say so.
-    fn clash(&self) -> Option<String> {
+    pub fn clash(&self) -> Option<String> {
         let trained = self.trained.as_ref()?;
         if let Some(worst) = &self.worst {
             let tasks = in_pair(worst.first, worst.second, &self.tasks);
