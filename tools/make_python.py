@@ -36,7 +36,7 @@ FUNCTIONS = {
     ),
     "advise": (
         "Advice",
-        "Forecasts what each remedy against forgetting would do for these tasks, best first: as `ebbing advise` does.",
+        "Forecasts what helps against forgetting on these tasks, by accuracy and memory: as `ebbing advise` does.",
         SEVERAL,
         """\
     >>> found = advise(tasks, keep_forgetting_below=0.1)

@@ -23,6 +23,9 @@ class Forecast(Answer):
     | `lost`, `final_accuracy`, `chance` | of trained networks: accuracy lost by the end, accuracy at the end, what guessing gives |
     | `accuracy` | forecast test accuracy of trained networks after every task on every task |
     | `keep` | final accuracy against the examples of each class that are kept |
+    | `heads` | heads in closed form on these inputs, which do not forget |
+    | `examples` | what becomes of every example: class, output, margins, fate, the twenty most at risk and every class, per task, training and test (`at_risk=True`) |
+    | `directions` | where the forgetting sits: singular values and directions of the change of outputs of every task (`at_risk=True` or `theory=True`) |
     | `forgetting`, `forgetting_error` | F[t, s] on training data, and its standard error over seeds; None where the theory's own quantities would take long (`theory=True` computes them) |
     | `pairs` | order parameters of all ordered pairs of tasks |
     | `worst` | the pair that conflicts most, and why |
@@ -46,6 +49,9 @@ class Forecast(Answer):
     chance: float | None
     accuracy: Array | None
     keep: dict[str, Any] | None
+    heads: dict[str, Any] | None
+    examples: dict[str, Any] | None
+    directions: dict[str, Any] | None
     forgetting: Array | None
     forgetting_error: Array | None
     pairs: list[OrderParameters]
@@ -91,7 +97,7 @@ class Forecast(Answer):
             widths=outlook.get("widths", []),
             **{name: trained.get(name) for name in ("lost", "final_accuracy", "chance")},
             accuracy=_mean(trained.get("accuracy")),
-            keep=outlook.get("keep"),
+            **{name: outlook.get(name) for name in ("keep", "heads", "examples", "directions")},
             outside=outlook.get("outside"),
             forgetting=_mean(outlook.get("forgetting")),
             forgetting_error=_error(outlook.get("forgetting")),
@@ -119,8 +125,8 @@ class Forecast(Answer):
 
     def to_pandas(self, what: str = "forgetting") -> Any:
         """A `DataFrame`: the `forgetting` matrix, all `pairs` (intervals, null and p-values where there are some), all
-        `accuracies` (one row per time and task: losses and accuracies, training and held-out), or what was swept: `lambdas`,
-        `widths`.
+        `accuracies` (one row per time and task: losses and accuracies, training and held-out), every one of the `examples`, or what
+        was swept: `lambdas`, `widths`.
 
         Tasks go by their names, or count from 1 where they have none.
         """
@@ -133,12 +139,27 @@ class Forecast(Answer):
             return frame([called | p.flat() for called, p in zip(both, self.pairs)], ["first", "second"])
         if what == "accuracies":
             return self._accuracies()
+        if what == "examples":
+            return self._examples()
         if what in ("lambdas", "widths"):
             points = getattr(self, what)
             if not points:
                 raise ValueError(f"no {what} were swept; give {what}=[…] to forecast")
             return frame(points, ["width", "lambda"] if what == "widths" else ["lambda"])
-        raise ValueError(f"what is {what!r}; it must be forgetting, pairs, accuracies, lambdas or widths")
+        raise ValueError(f"what is {what!r}; it must be forgetting, pairs, accuracies, examples, lambdas or widths")
+
+    def _examples(self) -> Any:
+        if self.examples is None:
+            raise ValueError("the fate of single examples was not asked for; give at_risk=True to forecast")
+        names = self.examples["class_names"]
+        rows = []
+        for task in self.examples["tasks"]:
+            for which, found in (("train", task["train"]), ("test", task["test"])):
+                for row in range(len(found["class"]) if found else 0):
+                    label = found["class"][row]
+                    numbers = {key: found[key][row] for key in ("output", "margin_own", "margin", "chance", "fate")}
+                    rows.append({"task": task["name"], "set": which, "row": row, "class": None if label is None else names[label], **numbers})
+        return frame(rows)
 
     def _accuracies(self) -> Any:
         names = task_names(self.tasks)
@@ -151,8 +172,9 @@ class Forecast(Answer):
         return frame(rows, ["after task", "on task"])
 
     def plot(self, ax: Any = None) -> Any:
-        """The forgetting matrix and the first task's curve with its fit (one of them into `ax`: the matrix)."""
-        return _plotting.forecast(self, ax)
+        """The three charts of the answer: how much each task loses, how many examples to keep, what else would help (the first one
+        into `ax`). Without test data of classes the forgetting matrix and the first task's curve with its fit."""
+        return _plotting.forecast(self, ax) if self.accuracy is None else _plotting.answer(self, ax)
 
     def shown_pairs(self) -> list[OrderParameters]:
         """The pairs that are shown: all in the order learned if tasks are few, else consecutive ones."""

@@ -136,6 +136,126 @@ def heat_map(values: Array, label: str, ax: Any = None, names: Sequence[str] | N
     return ax
 
 
+def per_cent_axis(ax: Any, name: str) -> Any:
+    """An axis of accuracies, always from 0 to 100 %."""
+    ax.set(ylim=(0, 100), ylabel=name)
+    return clean(ax)
+
+
+def losses(answer: Any, ax: Any) -> Any:
+    """How much each task loses: its accuracy after every task since it was learned, named where it begins."""
+    accuracy, names = 100 * np.asarray(answer.accuracy), [str(name) for name in task_names(answer.tasks)]
+    tasks = len(accuracy)
+    lost = [accuracy[s, s] - accuracy[-1, s] for s in range(tasks)]
+    worst = int(np.argmax(lost))
+    for s in sorted(range(tasks), key=lambda s: s == worst):
+        times = np.arange(s, tasks) + 1
+        ax.plot(times, accuracy[s:, s], marker="o", markevery=[-1], markersize=4, **look(1 if s == worst else 0))
+        if tasks <= 10 or s == worst:
+            short = names[s] if len(names[s]) <= 16 else names[s][:15] + "…"
+            high = accuracy[s, s] > 88
+            ax.annotate(short if answer.tasks and not short.isdigit() else f"task {short}", (s + 1, accuracy[s, s]), (0, -10 if high else 5), textcoords="offset points", ha="center", fontsize=7)
+    chance(ax, answer.chance)
+    ax.set_xlabel("tasks learned")
+    ax.set_xlim(0.6, tasks + 0.6)
+    whole(ax.xaxis)
+    return per_cent_axis(ax, "test accuracy (%)")
+
+
+def chance(ax: Any, share: float) -> None:
+    """The line of guessing, named."""
+    ax.axhline(100 * share, color="gray", linewidth=0.8, linestyle="--")
+    ax.annotate(f"guessing {100 * share:.0f} %", (1, 100 * share), (-2, 2), xycoords=("axes fraction", "data"), textcoords="offset points", ha="right", fontsize=7, color="gray")
+
+
+def kept(keep: dict[str, Any], guessing: float, ax: Any) -> Any:
+    """Final accuracy against the examples kept of each class, with the band of measured networks."""
+    points = [point for point in keep["points"] if point["per_class"]]
+    x = [point["per_class"] for point in points]
+    ax.semilogx(x, [100 * point["accuracy"] for point in points], **look(0))
+    if all(point.get("accuracy_interval") for point in points):
+        low, high = 100 * np.array([point["accuracy_interval"] for point in points]).T
+        ax.fill_between(x, low, high, color=BLUE, alpha=0.2, linewidth=0)
+    for target in keep["targets"]:
+        point = target["point"]
+        if point and point["per_class"]:
+            place = (point["per_class"], 100 * point["accuracy"])
+            ax.plot(*place, "o", color=BLUE, markersize=4)
+            ax.annotate(str(point["per_class"]), place, (4, -9), textcoords="offset points", fontsize=7)
+    chance(ax, guessing)
+    ax.set_xlabel("examples kept of each class")
+    return per_cent_axis(ax, "final accuracy (%)")
+
+
+Point = tuple[str, float, float, Any, int]
+
+
+def by_memory(points: list[Point], guessing: float, joint: float | None, ax: Any) -> Any:
+    """Final accuracy against what is kept between tasks, every method named beside its point."""
+    sizes = [size for _, size, *_ in points if size > 0]
+    left = min(sizes, default=1e3) / 4 / 1e3
+    for name, size, accuracy, ends, group in points:
+        place = (size / 1e3 if size else left, 100 * accuracy)
+        style = {"color": COLORS[group], "marker": MARKERS[group], "markersize": 4}
+        ax.plot(*place, linestyle="none", **style)
+        if ends:
+            ax.vlines(place[0], 100 * ends[0], 100 * ends[1], color=COLORS[group], linewidth=1)
+        ax.annotate(name, place, (5, 3), textcoords="offset points", fontsize=7)
+    if joint is not None:
+        ax.axhline(100 * joint, color="gray", linewidth=0.8, linestyle="--")
+        ax.annotate("joint training", (0, 100 * joint), (2, 2), xycoords=("axes fraction", "data"), textcoords="offset points", fontsize=7, color="gray")
+    chance(ax, guessing)
+    ax.set(xscale="log", xlim=(left / 2, 8 * max(sizes, default=1e3) / 1e3), xlabel="kept between tasks (kB)")
+    return per_cent_axis(ax, "final accuracy (%)")
+
+
+def side_by_side(drawn: list[Any], ax: Any) -> Any:
+    """Charts beside each other; the first one where axes are given."""
+    if ax is not None:
+        return drawn[0](ax)
+    axes(None)
+    import matplotlib.pyplot as plt
+
+    plt.close()
+    all_axes = plt.subplots(1, len(drawn), figsize=(3.6 * len(drawn), 2.8), layout="constrained", squeeze=False)[1][0]
+    for draw, one in zip(drawn, all_axes):
+        draw(one)
+    return all_axes if len(drawn) > 1 else all_axes[0]
+
+
+def answer(found: Any, ax: Any = None) -> Any:
+    """The three charts of a forecast's answer."""
+    drawn = [lambda one: losses(found, one)]
+    points: list[Point] = []
+    joint = None
+    if found.keep:
+        drawn.append(lambda one: kept(found.keep, found.chance, one))
+        first, last = found.keep["points"][0], found.keep["points"][-1]
+        joint = last["accuracy"]
+        points.append(("fine-tuning", 0, first["accuracy"], first.get("accuracy_interval"), 0))
+        reached = [target["point"] for target in found.keep["targets"] if target["point"] and target["point"]["per_class"]]
+        points += [(f"replay {p['per_class']}", p["bytes"], p["accuracy"], p.get("accuracy_interval"), 0) for p in reached]
+    heads = {"nearest-mean": "class means", "discriminant": "discriminant", "ridge": "ridge"}
+    points += [(heads.get(h["kind"], h["kind"]), h["bytes"], h["mean_accuracy"], None, 2) for h in (found.heads or {}).get("heads", [])]
+    if len(points) > 1:
+        drawn.append(lambda one: by_memory(points, found.chance, joint, one))
+    return side_by_side(drawn, ax)
+
+
+def advice(found: Any, ax: Any = None) -> Any:
+    """The methods by memory, and the accuracy against examples kept."""
+    methods = found.methods
+    joint = next((row["accuracy"] for row in methods["rows"] if row["kind"] == "joint"), None)
+    points: list[Point] = []
+    for row in methods["rows"]:
+        if row["kind"] != "joint":
+            group = 2 if row["support"]["kind"] == "exact" else 1 if row["task_known"] else 0
+            name = f"replay {row['per_class']}" if row["kind"] == "replay" else row["method"].split(",")[0].split(" (")[0]
+            points.append((name + "*" * row["task_known"], row["bytes"], row["accuracy"], row.get("accuracy_interval"), group))
+    drawn = [lambda one: by_memory(points, methods["chance"], joint, one), lambda one: kept(methods["keep"], methods["chance"], one)]
+    return side_by_side(drawn, ax)
+
+
 def forecast(answer: Any, ax: Any = None) -> Any:
     """The forgetting matrix; beside it, unless axes were given, the first task's curve with its fit, and where pairs have
     intervals or a null these below."""

@@ -1,16 +1,16 @@
 """Forecasts of tasks that are too large for one machine, on a Dask cluster.
 
 Kernels are made on the workers by the library's own code and stay there in row panels; solves are conjugate gradients with a
-randomly pivoted partial Cholesky factor as preconditioner, whose residuals are told. No P × P matrix is ever in one place, and a worker
-that dies is made good for. `pip install 'ebbing[dask]'` brings what it needs; the workers need the package too.
+randomly pivoted partial Cholesky factor as preconditioner, whose residuals are reported. No P × P matrix is ever in one place, and what a
+worker that dies held is computed again. `pip install 'ebbing[dask]'` brings what it needs; the workers need the package too.
 
 >>> from distributed import Client
 >>> import numpy as np, ebbing, ebbing.dask
 >>> rng = np.random.default_rng(1)
 >>> tasks = [(rng.normal(size=(60, 30)), np.sign(rng.normal(size=60))) for _ in range(2)]
 >>> with Client(processes=False, n_workers=1, threads_per_worker=1, dashboard_address=None) as client:
-...     told = ebbing.dask.forecast(tasks, client=client)
->>> bool(abs(told.forgetting[1, 0] - ebbing.forecast(tasks).forgetting[1, 0]) < 1e-6), told.converged
+...     result = ebbing.dask.forecast(tasks, client=client)
+>>> bool(abs(result.forgetting[1, 0] - ebbing.forecast(tasks).forgetting[1, 0]) < 1e-6), result.converged
 (True, True)
 """
 
@@ -81,13 +81,13 @@ def forecast(
 
     | setting | |
     |---|---|
-    | `client` | of `distributed`; the current one unless told |
+    | `client` | of `distributed`; by default the current one |
     | `features` | X are features (any number of rows): their sums are made in one pass, and `ebbing.forecast` does the rest here |
     | `probes` | random probes per task for γ_feature and γ_sim (at least 2); all else needs none |
     | `rank` | columns of the preconditioner: P × rank numbers are held here |
     | `tolerance`, `iterations` | the relative residual that every solve is to reach, and how many iterations it may take |
     | `blocks` | `keep`: kernels stay on the workers; `recompute`: they are made for every product; `auto`: as memory allows |
-    | `parts` | row blocks per task (unless told one per thread, or more where memory is short); with the same, the same bits come out |
+    | `parts` | row blocks per task (by default one per thread, or more where memory is short); with the same, the same bits come out |
     | `seed` | of pivots and probes |
     | `depth`, `activation`, `mode`, `lam`, `sigma`, `beta`, `convention`, … | the network and its limit, and the metrics: as in `ebbing.forecast` |
 

@@ -12,6 +12,7 @@ mod run;
 mod show;
 mod single_head;
 mod statistics;
+mod two_heads;
 mod values;
 
 use pyo3::prelude::*;
@@ -42,6 +43,8 @@ mod _ebbing {
     use super::single_head::SingleHead;
     #[pymodule_export]
     use super::statistics::{fit_forgetting, metrics, scored, variance_explained};
+    #[pymodule_export]
+    use super::two_heads::TwoHeads;
 
     use super::*;
 

@@ -30,7 +30,7 @@ pub use figure::{
 pub use files::{json_number, to_csv, write_csv, write_parquet, write_table};
 pub use matrix::Matrix;
 pub use metadata::Metadata;
-pub use shown::{Part, Show, Shown};
+pub use shown::{Gallery, Part, Show, Shown};
 pub use style::{
     ColorScale, DPI, Dash, Marker, OKABE_ITO, POINTS_PER_MM, Regime, Rgb, SINGLE_MM, TERMINAL_COLUMNS, WIDE_MM,
     significant, with_error,

@@ -69,6 +69,17 @@ impl From<Matrix> for Part {
     }
 }
 
+/// Small pictures with what is said of each.
+#[derive(Debug, Clone)]
+pub struct Gallery {
+    /// What they are (markup).
+    pub title: String,
+    /// Width and height of a picture in pixels.
+    pub size: [usize; 2],
+    /// Gray levels row by row, and a few words (markup).
+    pub pictures: Vec<(Vec<u8>, String)>,
+}
+
 /// Figures, tables and sentences of an answer; all words are markup.
 #[derive(Debug, Clone, Default)]
 pub struct Shown {
@@ -80,10 +91,14 @@ pub struct Shown {
     pub sentences: Vec<String>,
     /// What else to know, such as what is assumed.
     pub notes: Vec<String>,
+    /// How many of the figures belong to the answer: the report's first page holds these, everything else is folded below.
+    pub front: usize,
     /// Figures by the names of their files.
     pub figures: Vec<(&'static str, Figure)>,
     /// A figure of the report that somebody else has drawn, as SVG.
     pub drawing: Option<String>,
+    /// Examples with pictures, in the report.
+    pub galleries: Vec<Gallery>,
     /// What terminal and notebook show below the heading.
     pub page: Vec<Part>,
     /// The tables and matrices of the report.

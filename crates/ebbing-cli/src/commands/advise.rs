@@ -6,16 +6,18 @@ use crate::output::Output;
 use ebbing::data::Sources;
 use ebbing::request::AdviseRequest;
 
-/// Show what each remedy would do against forgetting, and what it costs
+/// Show what helps against forgetting: methods by the accuracy they end with, their memory, and which to take
 ///
-/// Replay, the order of tasks, penalties, gating, context, depth and a readout per task, each at its best, beside doing
-/// nothing and beside training on everything at once.
+/// Replay, heads in closed form, penalties, distillation, gating and separate heads beside fine-tuning and training on everything at once,
+/// each with what supports its number.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
-  ebbing advise                                  five permuted tasks, embedded data
-  ebbing advise --tasks my-tasks.npz --keep-forgetting-below 0.1 --out report
+  ebbing advise                                  five tasks of two digits each, embedded data
+  ebbing advise --keep-accuracy-above 0.8        the least memory that ends at 80 %
+  ebbing advise --tasks my-tasks.npz --memory-budget 2MB --out report
   ebbing advise --tasks my-tasks.npz --budget 20 --replay-budget per-class
-  ebbing advise --data mnist --protocol split --seeds 5 --mode ntk")]
+  ebbing advise --features layer.npz --classes-per-task 10
+  ebbing advise --theory --keep-forgetting-below 0.1 --seeds 5")]
 pub struct Args {
     #[command(flatten)]
     request: Flags<AdviseRequest>,

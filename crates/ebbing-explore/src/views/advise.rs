@@ -29,7 +29,8 @@ pub fn ready(app: &App, state: &State) -> bool {
 /// Errors of the library.
 pub fn answer(app: &App, state: &State, context: &Context) -> Result<Arc<AdviseAnswer>> {
     let request = state.advise_request()?;
-    let settings = request.settings()?;
+    // The page shows the remedies of the theory beside the methods.
+    let settings = ebbing::theory::advise::AdviseSettings { complete: true, ..request.settings()? };
     settings.checked()?;
     let drawn = drawn(app, state, context)?;
     let order = state.order(drawn.sequence.tasks.len());

@@ -1,6 +1,7 @@
 //! What every answer looks like: one module per question.
 
 mod advise;
+mod charts;
 pub mod check;
 pub mod closed_heads;
 pub mod directions;
@@ -37,6 +38,7 @@ fn own(answer: &Answer) -> &dyn Show {
         Answer::Phase(PhaseAnswer::Pairs(pairs)) => &**pairs,
         Answer::Phase(PhaseAnswer::Sequence(curves)) => &**curves,
         Answer::Phase(PhaseAnswer::Place(place)) => &**place,
+        Answer::Phase(PhaseAnswer::Outputs(outputs)) => &**outputs,
         Answer::Train(TrainAnswer::Tasks(trained)) => &**trained,
         Answer::Train(TrainAnswer::Loads(loads)) => &**loads,
     }

@@ -195,6 +195,11 @@ impl Figure {
         &self.caption
     }
 
+    /// Its short name (markup), and what it shows.
+    pub(crate) fn title_and_finding(&self) -> (&str, &str) {
+        (&self.title, &self.finding)
+    }
+
     /// What could not be drawn (values that are not finite, cells without a value), and the remarks that were given: what is
     /// written at the foot of the figure.
     ///

@@ -1,6 +1,8 @@
 //! Pages: the report, one HTML file that loads nothing and needs no script, for screens from 360 px and for A4 paper; and
 //! the cell of a notebook.
 
+mod gallery;
+
 use crate::cite::bibtex;
 use crate::error::Result;
 use crate::figure::Figure;
@@ -13,8 +15,8 @@ use crate::text::{Rich, plain_text, xml_escape};
 const STYLE: &str = include_str!("page.css");
 /// Sentences that the report opens with; more would be a wall.
 const BULLETS: usize = 5;
-/// Says to browsers what holds anyway: nothing may be loaded or run.
-const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'";
+/// Says to browsers what holds anyway: nothing may be loaded or run; pictures are part of the file.
+const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; img-src data:";
 
 fn rich(markup: &str) -> String {
     Rich::parse(markup).html()
@@ -43,23 +45,51 @@ pub(crate) fn report(shown: &Shown, metadata: &Metadata) -> Result<String> {
         [only] => out += &format!("<p class=\"answer\">{}</p>\n", rich(only)),
         several => out += &list("answer", several),
     }
-    for (k, (_, figure)) in shown.figures.iter().enumerate() {
-        out += &figure_html(k + 1, figure)?;
+    let (front, rest) = shown.figures.split_at(shown.front.min(shown.figures.len()));
+    if !front.is_empty() {
+        let cards = front.iter().map(|(_, figure)| front_html(figure)).collect::<Result<String>>()?;
+        out += &format!("<div class=\"front\">\n{cards}</div>\n");
+    }
+    let folded = !front.is_empty();
+    let mut below = String::new();
+    for (k, (_, figure)) in rest.iter().enumerate() {
+        below += &figure_html(front.len() + k + 1, figure)?;
     }
     if let Some(drawing) = &shown.drawing {
         let name = xml_escape(&plain_text(points.first().unwrap_or(&shown.title)));
-        out +=
+        below +=
             &format!("<figure role=\"img\" aria-label=\"{name}\">\n<div class=\"card\">\n{drawing}</div>\n</figure>\n");
     }
+    out += &fold(folded, "More figures", below);
+    out += &fold(folded, "Examples most at risk", gallery::all(&shown.galleries)?);
     let notes = [more, &shown.notes].concat();
     if !notes.is_empty() {
-        out += &format!("<h2>Notes</h2>\n{}", list("notes", &notes));
+        let list = list("notes", &notes);
+        out += &if folded { fold(true, "Assumptions and notes", list) } else { format!("<h2>Notes</h2>\n{list}") };
     }
-    if !shown.tables.is_empty() {
-        out += "<h2>Tables</h2>\n";
+    let tables = tables_html(&shown.tables)?;
+    out += &match folded {
+        true => fold(true, "Tables", tables),
+        false if tables.is_empty() => String::new(),
+        false => format!("<h2>Tables</h2>\n{tables}"),
+    };
+    out += &fold(folded, "How this was made", origin(metadata));
+    out += &fold(folded, "How to cite", format!("<h2>How to cite</h2>\n<pre>{}</pre>\n", xml_escape(&bibtex())));
+    Ok(out + "</main>\n</body>\n</html>\n")
+}
+
+/// Below a line that opens it, or as it is; nothing of nothing.
+fn fold(folded: bool, title: &str, body: String) -> String {
+    match folded && !body.is_empty() {
+        true => format!("<details>\n<summary>{title}</summary>\n{body}</details>\n"),
+        false => body,
     }
-    let mut number = 0;
-    for part in &shown.tables {
+}
+
+/// Tables with numbers, and words between them.
+fn tables_html(parts: &[Part]) -> Result<String> {
+    let (mut out, mut number) = (String::new(), 0);
+    for part in parts {
         let Some((name, body)) = body_html(part)? else {
             out += &words_html(part);
             continue;
@@ -70,9 +100,7 @@ pub(crate) fn report(shown: &Shown, metadata: &Metadata) -> Result<String> {
         let scroll = format!("<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"{name}\">");
         out += &format!("{scroll}<table>\n{caption}{body}</table></div>\n");
     }
-    out += &origin(metadata);
-    out += &format!("<h2>How to cite</h2>\n<pre>{}</pre>\n", xml_escape(&bibtex()));
-    Ok(out + "</main>\n</body>\n</html>\n")
+    Ok(out)
 }
 
 /// The page of an answer for the cell of a notebook.
@@ -124,6 +152,24 @@ fn origin(metadata: &Metadata) -> String {
 fn list(class: &str, sentences: &[String]) -> String {
     let items: String = sentences.iter().map(|sentence| format!("<li>{}</li>\n", rich(sentence))).collect();
     format!("<ul class=\"{class}\">\n{items}</ul>\n")
+}
+
+/// A figure of the answer: its title, what it shows in a sentence, and its caption.
+fn front_html(figure: &Figure) -> Result<String> {
+    let (svg, stacked) = figure.inline_svg()?;
+    let wide = if stacked.is_some() { " class=\"whole\"" } else { "" };
+    let cards = match stacked {
+        Some(stacked) => {
+            format!("<div class=\"card wide\">\n{svg}</div>\n<div class=\"card stacked\">\n{stacked}</div>\n")
+        }
+        None => format!("<div class=\"card\">\n{svg}</div>\n"),
+    };
+    let (title, finding) = figure.title_and_finding();
+    let (title, finding) = (rich(title), rich(finding));
+    let caption = rich(figure.caption_markup());
+    Ok(format!(
+        "<figure{wide}>\n<h2>{title}</h2>\n<p>{finding}</p>\n{cards}<figcaption>{caption}</figcaption>\n</figure>\n"
+    ))
 }
 
 /// A figure with its caption; one wider than a phone is there twice, and the width of the screen chooses.

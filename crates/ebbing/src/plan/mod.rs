@@ -39,7 +39,7 @@ pub use memory::{FreeMemory, Memory, MemoryLimit};
 pub use nets::{gram_train_cost, levenberg_cost, sample_cost, train_cost};
 pub use theory::{
     closed_head_cost, critical_load_cost, first_task_cost, forgetting_cost, keep_cost, order_cost,
-    order_parameter_cost, phase_cost, sequence_cost, single_cost,
+    order_parameter_cost, outputs_cost, phase_cost, sequence_cost, single_cost,
 };
 pub use threads::Threads;
 pub use whole::{KEEP_BYTES, forecast_cost, forecast_peak, in_tiles, whole_cost, whole_disk};

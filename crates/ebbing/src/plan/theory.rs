@@ -199,6 +199,21 @@ pub fn phase_cost(sizes: &Sizes, alphas: usize) -> Cost {
     Cost { flops: base.flops + forms + loads, ..base }
 }
 
+/// Operations of Newton's method for the factors of two tasks at one load, per example and cube of the number of outputs.
+const NEWTON: f64 = 600.0;
+/// Loads of a curve at which accuracies are computed.
+const WITH_ACCURACY: f64 = 12.0;
+
+/// [`phase_cost`] for heads with several outputs: Newton steps of O(P m³) and forms of O(P² m) at every load, and predictions of every
+/// output on test data at a few.
+pub fn outputs_cost(sizes: &Sizes, outputs: usize, alphas: usize) -> Cost {
+    let (p, tested, m) = (sizes.largest(), sizes.tested(), outputs as f64);
+    let loads = alphas as f64 * (NEWTON * p * m.powi(3) + 20.0 * p * p * m);
+    let accuracies = WITH_ACCURACY.min(alphas as f64) * 4.0 * tested.min(1000.0) * p * p * m;
+    let base = phase_cost(sizes, alphas);
+    Cost { flops: base.flops + loads + accuracies, ..base }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

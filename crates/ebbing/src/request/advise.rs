@@ -4,7 +4,7 @@ use super::MOST_SEEDS;
 use super::field::{Fields, Range, fields};
 use super::forecast::{ForecastRequest, drawn_already, no_sequence};
 use super::tasks::TaskFields;
-use super::words::LearningOrder;
+use super::words::{Bytes, LearningOrder};
 use crate::context::Context;
 use crate::data::Sources;
 use crate::error::{Error, Result};
@@ -29,7 +29,7 @@ fields! {
     pub struct AdviseRequest {
         /// Which tasks are learned.
         tasks: TaskFields = TaskFields::default(), but("protocol", "class-incremental");
-        /// Feature matrices instead of inputs: FILE.npz with x_1, y_1, … where x are features
+        /// Feature matrices instead of inputs: FILE.npz with x_1, y_1, … where x are features, or one set of them with --classes-per-task
         features: Option<PathBuf> = None, value("FILE"), without(&["tasks", "data", "protocol"]);
         /// Hidden layers
         depth: usize = 1;
@@ -49,16 +49,28 @@ fields! {
         widths: Vec<f64> = vec![], value("LIST"), not_in_studies();
         /// Penalties to try, comma-separated, inf included at --beta inf, each reported
         lambdas: Vec<f64> = vec![], value("LIST"), usual("1, 10, 100 and 1000, the best reported"), not_in_studies();
-        /// How many examples must be kept to hold forgetting below this
-        keep_forgetting_below: Option<f64> = None, value("F"), usual("half of doing nothing");
+        /// The final accuracy to reach, as a share: 0.8 for 80 %
+        keep_accuracy_above: Option<f64> = None, value("SHARE"), without(&["lose_at_most"]);
+        /// The accuracy that may be lost, as a share: 0.05 for 5 points
+        lose_at_most: Option<f64> = None, value("SHARE"), without(&["keep_accuracy_above"]);
+        /// How many examples hold training-loss forgetting F below this, in theory
+        keep_forgetting_below: Option<f64> = None, value("F"), usual("half of doing nothing, with --theory");
         /// The most examples that may be kept
         budget: Option<usize> = None, value("M"), usual("all");
         /// What the budget counts
         replay_budget: ReplayBudget = ReplayBudget::PerTask;
+        /// The most that may be kept between tasks, such as 2MB
+        memory_budget: Option<Bytes> = None, value("SIZE");
+        /// Random features of the ridge regression that has some; 0 leaves it out
+        random_features: usize = 2000, value("M");
+        /// Strength of elastic weight consolidation; 10 to 1000 were measured
+        ewc: f64 = 100.0, value("STRENGTH");
+        /// Try the theory's own remedies too, by training-loss forgetting: penalties, context, depth and what replay adds to them
+        theory: bool = false;
         /// Number of seeds to average over, each with its own draw of tasks
         seeds: usize = 1, value("K"), range(MOST_SEEDS), not_in_studies();
         /// Use at most this many examples per task
-        max_p: Option<usize> = None, value("P"), usual("300");
+        max_p: Option<usize> = None, value("P"), usual("1000, of features all; 300 for --theory");
     }
 }
 
@@ -112,17 +124,41 @@ impl AdviseRequest {
         let default = AdviseSettings::default();
         Ok(AdviseSettings {
             theory: self.forecast().settings()?.theory,
+            keep_accuracy_above: self.keep_accuracy_above,
+            lose_at_most: self.lose_at_most,
             keep_forgetting_below: self.keep_forgetting_below,
             budget: self.budget,
+            memory_budget: self.memory_budget.map(|bytes| bytes.0),
+            random_features: self.random_features,
+            ewc: self.ewc,
+            complete: self.asks_for_theory(),
             replay: Replay { budget: self.replay_budget, ..Replay::default() },
             features,
             width: self.width,
             widths: self.widths.clone(),
             lambdas: self.lambdas.clone(),
-            max_p: self.max_p.unwrap_or(default.max_p),
+            max_p: self.max_p,
             order: self.tasks.order == LearningOrder::Best,
             ..default
         })
+    }
+
+    /// Whether a setting speaks of the theory alone: methods do not depend on it.
+    fn asks_for_theory(&self) -> bool {
+        const OF_THEORY: [&str; 10] = [
+            "theory",
+            "depth",
+            "activation",
+            "mode",
+            "sigma",
+            "bias",
+            "beta",
+            "width",
+            "widths",
+            "keep_forgetting_below",
+        ];
+        let own = |key: &str| OF_THEORY.contains(&key) || key == "lambdas";
+        self.given().any(|(field, _)| own(field.key))
     }
 
     /// Refuses what would be refused when it is computed, as far as that can be said without data.
@@ -158,8 +194,8 @@ impl AdviseRequest {
 
     /// The sizes of what is used of tasks of these sizes.
     pub fn part_of(&self, sizes: Sizes) -> Sizes {
-        let most = self.max_p.unwrap_or(AdviseSettings::default().max_p);
-        ForecastRequest { max_p: Some(most), ..ForecastRequest::default() }.part_of(sizes)
+        let most = self.max_p.or((self.features.is_none()).then_some(1000));
+        ForecastRequest { max_p: most, ..ForecastRequest::default() }.part_of(sizes)
     }
 
     /// Some thirty settings of remedies are tried, each as a forecast without order parameters.

@@ -45,6 +45,8 @@ fields! {
         features: Vec<PathBuf> = vec![], value("FILE"), several(), without(&["tasks", "data", "protocol", "depths", "lambdas", "widths"]);
         /// Show the theory's own quantities too (training-loss forgetting, order parameters, fits); they are computed at any size
         theory: bool = false;
+        /// Show which examples are at risk: the output, margin and fate of each, and where the forgetting sits
+        at_risk: bool = false;
         /// Hidden layers
         depth: usize = 1;
         /// Nonlinearity
@@ -152,6 +154,7 @@ impl ForecastRequest {
             widths: self.widths.clone(),
             order: self.tasks.order == LearningOrder::Best,
             complete: self.theory,
+            examples: self.at_risk,
             convention: self.convention,
             features,
             ridge: self.ridge,

@@ -93,6 +93,17 @@ pub enum PhaseSweep {
     Flip,
 }
 
+/// The factors of heads with several outputs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum HeadFactors {
+    /// A matrix each.
+    #[default]
+    Exact,
+    /// Two numbers each: classes that are alike.
+    Symmetric,
+}
+
 choices! {
     Mode {
         "rf" => "Random features, strong penalty: the paper's main single-head theory",
@@ -120,6 +131,7 @@ choices! {
         "random" => "Drawn at random",
         "by-class" => "Drawn at random, as many of every class",
         "greedy" => "Those that take most from the forecast forgetting",
+        "at-risk" => "Those with the smallest forecast margins at the end, as many of every class",
     }
     ProtocolKind {
         "permuted" => "Every task sees the images through its own shuffle of their pixels",
@@ -160,6 +172,10 @@ choices! {
         "single" => "One readout for all tasks",
         "multi" => "One for each",
     }
+    HeadFactors {
+        "exact" => "A matrix for every two heads",
+        "symmetric" => "Two numbers: exact for classes that are alike, else an approximation; at finite lambda",
+    }
     PhaseSweep {
         "perm" => "Permutation ratio",
         "split" => "Split ratio of a partial split",
@@ -187,6 +203,52 @@ impl FieldType for Rate {
 
     fn write(&self) -> Option<Value> {
         Some(self.0.map_or("auto".into(), Value::Number))
+    }
+}
+
+/// A number of bytes, with or without a unit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Bytes(pub u64);
+
+impl std::str::FromStr for Bytes {
+    type Err = String;
+
+    fn from_str(text: &str) -> std::result::Result<Bytes, String> {
+        const UNITS: [(&str, f64); 9] = [
+            ("KiB", 1024.0),
+            ("MiB", 1048576.0),
+            ("GiB", 1073741824.0),
+            ("TiB", 1099511627776.0),
+            ("kB", 1e3),
+            ("MB", 1e6),
+            ("GB", 1e9),
+            ("TB", 1e12),
+            ("B", 1.0),
+        ];
+        let text = text.trim();
+        let ends = |unit: &str| text.to_ascii_lowercase().ends_with(&unit.to_ascii_lowercase());
+        let (digits, unit) = match UNITS.iter().find(|(unit, _)| ends(unit)) {
+            Some((unit, size)) => (&text[..text.len() - unit.len()], *size),
+            None => (text, 1.0),
+        };
+        match digits.trim().parse::<f64>() {
+            Ok(number) if number.is_finite() && number * unit >= 1.0 => Ok(Bytes((number * unit) as u64)),
+            _ => Err("must be a positive number of bytes such as 20GiB, 500MB or 8e9".into()),
+        }
+    }
+}
+
+impl FieldType for Bytes {
+    fn kind() -> Kind {
+        Kind::Text
+    }
+
+    fn read(value: &Value) -> std::result::Result<Self, String> {
+        value.to_string().parse()
+    }
+
+    fn write(&self) -> Option<Value> {
+        Some(Value::Whole(self.0))
     }
 }
 
@@ -312,6 +374,18 @@ impl Loads {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn sizes_are_read_with_their_units() {
+        let bytes = |text: &str| text.parse::<Bytes>().map(|bytes| bytes.0);
+        assert_eq!(
+            ["20GiB", "500 MB", "8e9", "1.5kb", "7B"].map(|t| bytes(t).unwrap()),
+            [20 << 30, 500_000_000, 8_000_000_000, 1500, 7]
+        );
+        assert!(
+            ["", "GiB", "-1GB", "0", "nan", "inf", "20 elephants", "1e400"].iter().all(|text| bytes(text).is_err())
+        );
+    }
 
     #[test]
     fn numbers_are_numbers() {

@@ -1,24 +1,22 @@
 //! `ebbing forecast`, the main job: what a network forgets of a task sequence, from the data alone.
 
-mod memory;
-
 use crate::console::Console;
 use crate::flags::Flags;
 use crate::guard::give_back;
 use crate::output::Output;
 use ebbing::data::Sources;
 use ebbing::plan::{MemoryLimit, PROCESS_BYTES, Speed, about, size};
-use ebbing::request::ForecastRequest;
+use ebbing::request::{Bytes, ForecastRequest};
 use ebbing::theory::forecast::ForecastSettings;
 use ebbing::{Context, TaskSequence};
-use memory::bytes;
 
 /// Forecast what a network forgets of a task sequence, before anything is trained
 ///
 /// Without arguments: tasks made of the embedded MNIST images.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
-  ebbing forecast                                five permuted tasks, embedded data
+  ebbing forecast                                five tasks of two digits each, embedded data
+  ebbing forecast --at-risk --out report         which examples will be lost
   ebbing forecast --tasks my-tasks.npz --out report
   ebbing forecast --data mnist --protocol split --depth 3 --seeds 5
   ebbing forecast --depths 1,3,5,7,9             what depth would change
@@ -31,8 +29,8 @@ pub struct Args {
     #[command(flatten)]
     output: Output,
     /// Plan with this much memory, such as 20GiB [default: most of this machine's]; what needs more is computed in tiles
-    #[arg(long, value_name = "SIZE", value_parser = bytes, conflicts_with = "force")]
-    memory: Option<u64>,
+    #[arg(long, value_name = "SIZE", conflicts_with = "force")]
+    memory: Option<Bytes>,
 }
 
 /// Work above this many estimated seconds is announced before it starts.
@@ -48,7 +46,7 @@ impl Args {
     pub fn run(self, console: &Console) -> anyhow::Result<()> {
         give_back();
         let mut context = console.watched("forecast");
-        if let Some(bytes) = self.memory {
+        if let Some(Bytes(bytes)) = self.memory {
             context = context.memory(MemoryLimit::Bytes(bytes));
         }
         let request = &self.request.0;

@@ -86,15 +86,15 @@ pub(super) fn figure(forecast: &Forecast, trained: &TrainedForecast) -> Figure {
         (times, values)
     };
     let last = count as f64;
-    let guessing = format!("guessing, {:.0} %", 100.0 * trained.chance);
     let panel = Panel::new()
         .x("tasks learned")
         .y("test accuracy (%)")
         .integer_x()
         .x_range(0.6, last + 0.6)
-        // Names stand above the points where tasks were learned.
-        .y_range(0.0, 112.0)
-        .horizontal(&guessing, 100.0 * trained.chance);
+        .y_range(0.0, 100.0)
+        .aspect(0.3)
+        .horizontal("", 100.0 * trained.chance)
+        .tag(0.75, 100.0 * trained.chance, &format!("guessing {:.0} %", 100.0 * trained.chance));
     // The others first, so that the task that loses most lies on top.
     let order = (0..count).filter(|s| Some(*s) != worst).chain(worst);
     let panel = order.fold(panel, |panel, s| {
@@ -104,7 +104,9 @@ pub(super) fn figure(forecast: &Forecast, trained: &TrainedForecast) -> Figure {
             .line(Line::new("", &times, &values).category(color))
             .markers(Markers::new("", &times[times.len() - 1..], &values[values.len() - 1..]).category(color));
         if named {
-            panel.text(times[0], values[0] + 6.0, &escape_markup(&short(&name(forecast, s), 16)))
+            // Below what stands at the top.
+            let beside = if values[0] > 88.0 { -8.0 } else { 8.0 };
+            panel.text(times[0], values[0] + beside, &escape_markup(&short(&name(forecast, s), 16)))
         } else {
             panel
         }
@@ -118,7 +120,7 @@ pub(super) fn figure(forecast: &Forecast, trained: &TrainedForecast) -> Figure {
         )
     });
     Figure::wide(panel).title("How much each task loses").finding(&finding).caption(
-        "How much each task loses: forecast test accuracy of trained networks after each task, from when it is learned. Every line \
-         begins where its task is learned; the task that loses most is dashed, in the second color.",
+        "Forecast test accuracy of trained networks after each task. Every line begins where its task is learned; the task that loses \
+         most is dashed.",
     )
 }

@@ -1,5 +1,6 @@
 //! The figures of a forecast.
 
+use super::super::charts;
 use super::tables;
 use crate::figure::{Band, Figure, Line, Markers, Panel};
 use crate::matrix::Matrix;
@@ -8,14 +9,25 @@ use crate::style::significant;
 use ebbing::Forecast;
 use ebbing::request::ForecastAnswer;
 use ebbing::stats::CurveShape;
+use ebbing::theory::closed_heads::ClosedHeads;
 use ebbing::theory::forecast::Averaged;
 use ebbing::theory::order_parameters::{OrderParameters, PairOrderParameters};
 
-/// The name of the file and the figure.
-pub(super) fn all(answer: &ForecastAnswer) -> Vec<(&'static str, Figure)> {
+/// The name of the file and the figure, and how many of them belong to the answer: how much each task loses, how many examples to keep,
+/// what else would help.
+pub(super) fn all(answer: &ForecastAnswer) -> (Vec<(&'static str, Figure)>, usize) {
     let forecast = &answer.forecast;
     let mut figures = Vec::new();
-    figures.extend(forecast.trained.iter().map(|trained| ("accuracy", super::accuracy::figure(forecast, trained))));
+    if let Some(trained) = &forecast.trained {
+        figures.push(("accuracy", super::accuracy::figure(forecast, trained)));
+        let (curve, heads) = (forecast.keep.as_ref(), forecast.heads.as_ref());
+        figures.extend(curve.and_then(|curve| charts::keep(curve, trained.chance)).map(|figure| ("keep", figure)));
+        let joint = curve.and_then(|curve| curve.points.last()).map(|point| point.accuracy);
+        let points = charts::of_forecast(curve, heads);
+        let finding = heads.and_then(ClosedHeads::in_short).unwrap_or_default();
+        figures.extend(charts::methods(&points, trained.chance, joint, &finding).map(|figure| ("methods", figure)));
+    }
+    let front = figures.len();
     figures.extend(forecast.forgetting.iter().map(|matrix| ("forgetting", forgetting(forecast, matrix))));
     if !forecast.pairs.is_empty() {
         figures.push(("order_parameters", order_parameters(forecast)));
@@ -27,7 +39,7 @@ pub(super) fn all(answer: &ForecastAnswer) -> Vec<(&'static str, Figure)> {
     if forecast.depths.len() > 1 {
         figures.push(("depth", depth(forecast, answer.settings.theory.architecture.depth)));
     }
-    figures
+    (figures, front)
 }
 
 /// The largest number of a task matrix at or below its diagonal, with its row and column counted from 1.

@@ -1,6 +1,7 @@
 //! A forecast as figures, tables, page and report.
 
 mod accuracy;
+mod examples;
 mod figures;
 mod tables;
 
@@ -61,7 +62,8 @@ impl Show for ForecastAnswer {
             (None, true) => "What a linear head on these features will forget".into(),
             (None, false) => "What the network will forget".into(),
         };
-        let figures = figures::all(self);
+        let (figures, front) = figures::all(self);
+        let galleries = examples::show(self, &mut page, &mut tables, &mut files);
         let heading = typeset(&self.heading);
         let next: &[(&str, &str)] = match theory {
             true => &[
@@ -74,7 +76,20 @@ impl Show for ForecastAnswer {
                 ("the theory behind it", "ebbing forecast --theory"),
             ],
         };
-        Ok(Shown { title, heading, sentences, notes, figures, page, tables, files, ..Shown::default() }.next(next))
+        Ok(Shown {
+            title,
+            heading,
+            sentences,
+            notes,
+            front,
+            figures,
+            galleries,
+            page,
+            tables,
+            files,
+            ..Shown::default()
+        }
+        .next(next))
     }
 
     fn json(&self) -> Value {

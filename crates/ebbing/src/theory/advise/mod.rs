@@ -6,6 +6,7 @@
 //! | [`Advice`] | the remedies, best first, how many examples must be kept, and sentences |
 //! | [`Remedy`], [`RemedyKind`] | one remedy: forgetting, accuracy, backward transfer, cost, gain, whether it applies |
 //! | [`ReplayPoint`] | forgetting against the number of examples kept |
+//! | [`Methods`] | methods that exist, by the accuracy that they end with |
 //! | [`KeepCurve`] | final accuracy of trained networks against the examples of each class that are kept |
 //!
 //! Remedies are replay, the order of tasks, the penalty λ on all weights or layer by layer, gating of hidden units, context
@@ -17,12 +18,14 @@ mod bench;
 mod gains;
 mod heads;
 mod keep;
+mod methods;
 mod remedies;
 mod sentences;
 
-pub use keep::{KeepCurve, KeepPoint, KeepTarget};
+pub use keep::{Goal, KeepCurve, KeepPoint, KeepTarget};
+pub use methods::{Method, MethodKind, Methods, SelectionPoint, Support};
 
-use super::calibration::Expected;
+use super::calibration::{self, Data, Expected};
 use super::forecast::assumes;
 use super::single_head::{Mode, Outcome, Replay, SingleHeadSettings};
 use crate::context::Context;
@@ -32,29 +35,55 @@ use crate::tasks::{TaskSequence, parts_of};
 use remedies::Search;
 use serde::{Deserialize, Serialize};
 
+/// Examples of each task of inputs that methods are tried on where nothing is asked for: kernels between them take seconds.
+const INPUT_EXAMPLES: usize = 1000;
+/// The same for the remedies of the theory, some thirty of them.
+const THEORY_EXAMPLES: usize = 300;
+
 /// What advice is asked for.
 ///
 /// | name | default | meaning |
 /// |---|---|---|
 /// | `theory` | [`SingleHeadSettings`] | the network and how it learns when nothing is done |
-/// | `keep_forgetting_below` | half of doing nothing | what replay is to reach |
+/// | `keep_accuracy_above` | none | the mean accuracy after the last task that a method is to reach |
+/// | `lose_at_most` | none | the mean loss of accuracy that a method is to stay within |
+/// | `keep_forgetting_below` | half of doing nothing | the training-loss forgetting that replay is to reach, in theory |
 /// | `budget` | all examples | the most examples that may be kept, counted as `replay.budget` says |
+/// | `memory_budget` | none | the most bytes that may be kept |
+/// | `random_features` | 2000 | random features of the head in closed form that has some; 0 leaves it out |
+/// | `ewc` | 100 | the strength of EWC |
+/// | `complete` | true | whether the remedies of the theory are tried too, by training-loss forgetting |
 /// | `replay` | per task | how kept examples are counted and drawn |
 /// | `features` | false | inputs are feature matrices: `K = ΦΦᵀ/N` |
 /// | `width` | none | hidden units N: readouts of their own are forecast at this width, not for wide networks |
 /// | `widths` | none | more such widths |
 /// | `lambdas` | 1, 10, 100, 1000 over σ² | penalties that are tried; each that is given has a row |
-/// | `max_p` | 300 | examples per task that are used, training and test |
+/// | `max_p` | 1000, of features all; 300 for the remedies of the theory | examples per task that are used, training and test |
 /// | `order` | false | whether the order of tasks is searched |
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct AdviseSettings {
     /// The network and how it learns when nothing is done.
     pub theory: SingleHeadSettings,
+    /// The mean accuracy after the last task that a method is to reach.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub keep_accuracy_above: Option<f64>,
+    /// The mean loss of accuracy over all tasks but the last that a method is to stay within.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lose_at_most: Option<f64>,
     /// The mean final forgetting that replay is to reach; half of that of doing nothing where none is given.
     pub keep_forgetting_below: Option<f64>,
     /// The most examples that may be kept.
     pub budget: Option<usize>,
+    /// The most bytes that may be kept.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub memory_budget: Option<u64>,
+    /// Random features of the head in closed form that has some; 0 leaves it out.
+    pub random_features: usize,
+    /// The strength of EWC.
+    pub ewc: f64,
+    /// Whether the remedies of the theory are tried too, by training-loss forgetting; where accuracies are not known they always are.
+    pub complete: bool,
     /// How kept examples are counted and drawn; their number is found.
     pub replay: Replay,
     /// Whether inputs are feature matrices.
@@ -69,8 +98,9 @@ pub struct AdviseSettings {
     /// finite β they are finite.
     #[serde(with = "crate::serde_infinity::list", skip_serializing_if = "Vec::is_empty")]
     pub lambdas: Vec<f64>,
-    /// At most this many training and test examples of each task are used.
-    pub max_p: usize,
+    /// At most this many training and test examples of each task are used; 1000, of features all, and 300 for the remedies of the theory
+    /// where none is given.
+    pub max_p: Option<usize>,
     /// Whether the order of tasks is searched: forecasts rank orders only roughly, and every one that is tried costs time.
     pub order: bool,
     /// The seed of what is drawn.
@@ -81,14 +111,20 @@ impl Default for AdviseSettings {
     fn default() -> Self {
         AdviseSettings {
             theory: SingleHeadSettings::default(),
+            keep_accuracy_above: None,
+            lose_at_most: None,
             keep_forgetting_below: None,
             budget: None,
+            memory_budget: None,
+            random_features: 2000,
+            ewc: 100.0,
+            complete: true,
             replay: Replay::default(),
             features: false,
             width: None,
             widths: vec![],
             lambdas: vec![],
-            max_p: 300,
+            max_p: None,
             order: false,
             seed: 0,
         }
@@ -186,16 +222,19 @@ pub struct ReplayPoint {
 /// What can be done against forgetting, best first.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Advice {
-    /// Every remedy, the least forgetting first; those that do not apply last.
+    /// Methods that exist, by accuracy; none without test data of classes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub methods: Option<Methods>,
+    /// Every remedy of the theory where they were tried, the least forgetting first; those that do not apply last.
     pub remedies: Vec<Remedy>,
     /// Forgetting against the number of examples kept, ascending.
     pub replay: Vec<ReplayPoint>,
-    /// What replay was to reach.
-    pub target: f64,
+    /// The training-loss forgetting that replay was to reach in theory.
+    pub target: Option<f64>,
     /// How many examples must be kept to reach it, counted as the settings say; none where all do not suffice.
     pub examples_needed: Option<usize>,
     /// The most examples that could be kept.
-    pub examples_most: usize,
+    pub examples_most: Option<usize>,
     /// The best order found (tasks from 1), where one was searched.
     pub order: Option<Vec<usize>>,
     /// How much the order of tasks can change, where it was searched.
@@ -247,14 +286,20 @@ impl Advice {
         }
         let used = |s: &TaskSequence| s.tasks.iter().map(|task| task.x.nrows()).max().unwrap_or(0);
         let all = used(&sequences[0]);
-        let parts = parts_of(sequences, settings.max_p)?;
+        let methods = Self::methods(sequences, settings, all, context)?;
+        if methods.is_some() && !settings.complete && !settings.order {
+            return Self::without_theory(sequences, settings, methods, all);
+        }
+        let parts = parts_of(sequences, settings.max_p.unwrap_or(THEORY_EXAMPLES))?;
         let examples_used = [used(&parts[0]), all];
         let held_out = parts.iter().all(|s| s.tasks.iter().all(|task| task.test.is_some()));
-        let mut search = Search::new(&parts, settings, context)?;
+        let second = if methods.is_some() { context.part(1, 2) } else { context.part(0, 1) };
+        let mut search = Search::new(&parts, settings, &second)?;
+        search.only_order = methods.is_some() && !settings.complete;
         search.run()?;
         let outside = search.outside.take();
         let (mut remedies, nothing) = (search.remedies, search.nothing);
-        gains::of_accuracy(&mut remedies, sequences[0].settings.is_whitened());
+        gains::of_accuracy(&mut remedies, Data::of(&sequences[0], settings.features));
         for remedy in &mut remedies {
             let gains: Vec<f64> = remedy.1.iter().zip(&nothing).map(|(o, n)| n.forgetting - o.forgetting).collect();
             if let Ok(gain) = mean_with_error(&gains) {
@@ -269,20 +314,62 @@ impl Advice {
         let mut remedies: Vec<Remedy> = remedies.into_iter().map(|(remedy, _)| remedy).collect();
         let key = |r: &Remedy| (!r.applies, r.forgetting.unwrap_or(f64::INFINITY));
         remedies.sort_by(|a, b| key(a).0.cmp(&key(b).0).then(key(a).1.total_cmp(&key(b).1)));
+        let used_by_methods = methods.as_ref().map(|methods| methods.examples_used);
         Ok(Advice {
+            methods,
             remedies,
             replay: search.points,
-            target: search.target,
+            target: Some(search.target),
             examples_needed: search.needed,
-            examples_most: search.most,
+            examples_most: Some(search.most),
             order: search.order.map(|order| order.iter().map(|t| t + 1).collect()),
             orders: search.orders,
             draws: sequences.len(),
-            examples_used,
+            examples_used: used_by_methods.unwrap_or(examples_used),
             held_out,
             features: settings.features,
             outside,
             temperature: search.temperature,
+        })
+    }
+
+    /// The methods on as many examples as are used.
+    fn methods(
+        sequences: &[TaskSequence],
+        settings: &AdviseSettings,
+        there: usize,
+        context: &Context,
+    ) -> Result<Option<Methods>> {
+        let inside = calibration::outside(&sequences[0], settings.features).is_ok_and(|outside| outside.is_none());
+        let most = settings.max_p.unwrap_or(if settings.features { usize::MAX } else { INPUT_EXAMPLES });
+        let fits = sequences.iter().all(|s| s.tasks.iter().all(|task| task.y.nrows() <= most));
+        let parts = if fits { None } else { Some(parts_of(sequences, most)?) };
+        let context = if settings.complete { context.part(0, 2) } else { context.part(0, 1) };
+        Methods::of(parts.as_deref().unwrap_or(sequences), settings, inside, there, &context)
+    }
+
+    /// The answer with methods alone.
+    fn without_theory(
+        sequences: &[TaskSequence],
+        settings: &AdviseSettings,
+        methods: Option<Methods>,
+        there: usize,
+    ) -> Result<Self> {
+        let outside = calibration::outside(&sequences[0], settings.features)?;
+        Ok(Advice {
+            remedies: vec![],
+            replay: vec![],
+            target: None,
+            examples_needed: None,
+            examples_most: None,
+            order: None,
+            orders: None,
+            draws: sequences.len(),
+            examples_used: methods.as_ref().map_or([there; 2], |methods| methods.examples_used),
+            held_out: true,
+            features: settings.features,
+            outside,
+            methods,
         })
     }
 
@@ -312,6 +399,25 @@ impl AdviseSettings {
         if let Some(x) = self.keep_forgetting_below.filter(|x| !(x.is_finite() && *x > 0.0)) {
             return Err(Error::setting("keep_forgetting_below", x, "must be positive and finite"));
         }
+        if let Some(x) = self.keep_accuracy_above.filter(|x| !(*x > 0.0 && *x <= 1.0)) {
+            return Err(Error::setting(
+                "keep_accuracy_above",
+                x,
+                "must be a share above 0 and at most 1, such as 0.8 for 80 %",
+            ));
+        }
+        if let Some(x) = self.lose_at_most.filter(|x| !(*x >= 0.0 && *x < 1.0)) {
+            return Err(Error::setting(
+                "lose_at_most",
+                x,
+                "must be a share from 0 to below 1, such as 0.05 for 5 points",
+            ));
+        }
+        if let (Some(_), Some(x)) = (self.keep_accuracy_above, self.lose_at_most) {
+            return Err(Error::setting("lose_at_most", x, "does not go with keep_accuracy_above: one goal at a time"));
+        }
+        refuse(!(self.ewc > 0.0 && self.ewc.is_finite()), "ewc", self.ewc, "must be positive and finite")?;
+        refuse(self.memory_budget == Some(0), "memory_budget", 0, "must be at least 1 byte")?;
         refuse(self.budget == Some(0), "budget", 0, "must be at least 1 example")?;
         let widths = self.width.iter().map(|n| ("width", n)).chain(self.widths.iter().map(|n| ("widths", n)));
         if let Some((name, width)) = widths.clone().find(|(_, n)| !(n.is_finite() && **n >= 1.0)) {
@@ -325,7 +431,9 @@ impl AdviseSettings {
             let expected = "belongs to inputs of a network; features are given as they are";
             return Err(Error::setting(name, value, expected));
         }
-        refuse(self.max_p < 2, "max_p", self.max_p, "must be at least 2 examples")?;
+        if let Some(p) = self.max_p.filter(|p| *p < 2) {
+            return Err(Error::setting("max_p", p, "must be at least 2 examples"));
+        }
         Ok(())
     }
 }

@@ -5,8 +5,30 @@ use crate::stats::number::significant;
 use crate::theory::calibration::{Expected, headline, not_calibrated};
 
 impl Advice {
-    /// What to do, and what to expect from it.
+    /// What to do, and what comes of it: of the methods, by accuracy; where accuracies are not known, of the theory's remedies.
     pub fn sentences(&self) -> Vec<String> {
+        let Some(methods) = &self.methods else { return self.by_theory() };
+        let mut all = methods.sentences();
+        all.insert(1, self.outside.as_deref().map_or(String::new(), not_calibrated));
+        all.retain(|sentence| !sentence.is_empty());
+        all.extend(self.ordering());
+        all
+    }
+
+    /// What the theory's own remedies come to beside the methods: how much replay holds training-loss forgetting down, and why some
+    /// are not advised.
+    pub fn theory_sentences(&self) -> Vec<String> {
+        if self.methods.is_none() || self.remedies.is_empty() {
+            return vec![];
+        }
+        let refuted = "Depth is not advised: trained networks of one to four hidden layers hardly differed, whatever the theory says \
+                       (docs/evidence.md).";
+        let depth = self.remedies.iter().any(|r| r.applies && !borne_out(r)).then(|| refuted.to_string());
+        self.kept().into_iter().chain(depth).collect()
+    }
+
+    /// What to do by the theory's own remedies, and what to expect from it.
+    pub fn by_theory(&self) -> Vec<String> {
         let best = self.best(false);
         let mut all = vec![best.map_or_else(|| self.nothing_sure(), |best| format!("Do this: {}.", self.effect(best)))];
         all.extend(best.or_else(|| self.row(RemedyKind::Nothing)).and_then(prospects));
@@ -141,7 +163,7 @@ impl Advice {
 
     /// How many examples must be kept.
     fn kept(&self) -> Option<String> {
-        let (target, most, last) = (significant(self.target), self.examples_most, self.replay.last()?);
+        let (target, most, last) = (significant(self.target?), self.examples_most?, self.replay.last()?);
         if let Some(needed) = self.examples_needed {
             return Some(format!(
                 "To hold the mean training-loss forgetting F at {target} or below by replay alone, keep {needed} examples (random \
@@ -154,7 +176,7 @@ impl Advice {
         let level = joint.and_then(|r| r.accuracy).zip(last.accuracy);
         let as_good = level.is_some_and(|(joint, replay)| replay >= joint - error);
         let though = if as_good { ", and is as accurate as training on everything at once" } else { "" };
-        let bound = joint.and_then(|r| r.forgetting).filter(|f| *f > self.target);
+        let bound = joint.and_then(|r| r.forgetting).filter(|f| Some(*f) > self.target);
         Some(match bound {
             Some(bound) => format!(
                 "A mean training-loss forgetting F of {target} is out of reach of one readout for all tasks: training on everything \

@@ -85,6 +85,16 @@ impl<'a> FeatureInverse<'a> {
         })
     }
 
+    /// `(XXᵀ/d + ρ)^{-1} R`, one row per example, at ρ > 0: among features it is `(R − X (C + ρ)^{-1} XᵀR/d)/ρ`.
+    pub fn solve(&self, rest: MatRef<'_, f64>) -> Mat<f64> {
+        if !self.by_features() {
+            return self.factor.solve(rest);
+        }
+        let mut found = rest - matmul(self.x, self.learn(rest).as_ref());
+        divide(&mut found, self.ridge);
+        found
+    }
+
     /// `H = (C + ρ)^{-1} C`; none where it is 1.
     fn hat(&self) -> Option<Mat<f64>> {
         let d = self.x.ncols();

@@ -171,7 +171,7 @@ impl Head {
 
 /// The share of examples whose own class has the largest score among the `allowed` classes; scores that tie share it, and examples of
 /// a class that was never seen are wrong. None where no example has a class.
-pub(super) fn share_right(
+pub(crate) fn share_right(
     f: MatRef<'_, f64>,
     classes: &[usize],
     allowed: &[usize],

@@ -38,11 +38,14 @@ mod statistics;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use head::share_right;
 pub use head::{Head, HeadKind};
 pub use run::closed_heads;
 pub use statistics::Statistics;
 
 use crate::error::{Result, not_negative, refuse};
+use crate::plan::size;
+use crate::stats::number::per_cent;
 use serde::{Deserialize, Serialize};
 
 /// What is computed.
@@ -195,19 +198,27 @@ impl ClosedHeads {
     /// The best head in a sentence, as it is printed.
     pub fn sentence(&self) -> Option<String> {
         let best = self.best()?;
-        let percent = |share: f64| format!("{:.0} %", 100.0 * share);
         let own = match best.accuracy == best.task_accuracy {
             true => String::new(),
-            false => format!(", {} among a task's own classes", percent(best.mean_task_accuracy)),
+            false => format!(", {} among a task's own classes", per_cent(best.mean_task_accuracy)),
         };
-        let kept = best.bytes as f64;
-        let kept = if kept < 1e6 { format!("{:.0} kB", kept / 1e3) } else { format!("{:.1} MB", kept / 1e6) };
         Some(format!(
             "Without any training of the features, the best head in closed form ({}) gets {} of held-out examples right among all {} \
-             classes{own}, whatever the order of tasks; it keeps {kept}.",
+             classes{own}, whatever the order of tasks; it keeps {}.",
             best.kind.title(),
-            percent(best.mean_accuracy),
+            per_cent(best.mean_accuracy),
             self.classes,
+            size(best.bytes as f64),
+        ))
+    }
+
+    /// The same in a few words.
+    pub fn in_short(&self) -> Option<String> {
+        let best = self.best()?;
+        let (title, kept) = (best.kind.title(), size(best.bytes as f64));
+        Some(format!(
+            "The best head in closed form, {title}, ends at {} and keeps {kept}.",
+            per_cent(best.mean_accuracy)
         ))
     }
 }

@@ -29,7 +29,7 @@ mod sequence;
 mod tests;
 
 pub use select::rows_at_risk;
-pub use sequence::ExamplesAtRisk;
+pub use sequence::{ExamplesAtRisk, TaskRisks};
 
 use super::classes::{classes_of, occurring};
 use crate::error::{Error, Result, positive};

@@ -6,8 +6,11 @@ use crate::error::Result;
 use crate::plan::{forgetting_cost, spare_bytes};
 use crate::stats::number::{accuracy, within};
 use crate::tasks::TaskSequence;
-use crate::theory::calibration::{self, Expected, Training};
+use crate::theory::calibration::{self, Data, Expected, Training};
+use crate::theory::directions::ForgettingDirections;
+use crate::theory::examples::{ExamplesAtRisk, Width};
 use crate::theory::order_parameters::{OrderParameters, PairOrderParameters, all_pairs, order_parameters};
+use crate::theory::own_and_last::OwnAndLast;
 use crate::theory::single_head::sequence_kernels::SequenceKernels;
 use crate::theory::single_head::{
     Mode, PairForgetting, Precision, SingleHead, SingleHeadForecast, SingleHeadSettings, TestAccuracies,
@@ -83,7 +86,9 @@ impl<'a> Bench<'a> {
         let Some(theory) = closest else { return Ok((None, Engine::Memory, None)) };
         let asked = &self.settings.theory;
         let kernels = theory.same_kernels(asked);
-        if let Some((forecast, engine)) = own.filter(|_| kernels && theory.beta == asked.beta && !asked.variance) {
+        if let Some((forecast, engine)) =
+            own.filter(|_| kernels && theory.beta == asked.beta && theory.loss == asked.loss && !asked.variance)
+        {
             return Ok((forecast.test_accuracies(), *engine, None));
         }
         if self.tiles.is_some() {
@@ -168,7 +173,7 @@ fn with_forgetting(
 }
 
 /// What is done while training, as far as the evidence distinguishes it.
-fn training(theory: &SingleHeadSettings) -> Training {
+pub(super) fn training(theory: &SingleHeadSettings) -> Training {
     if theory.replay.is_on() { Training::Replay } else { Training::Plain }
 }
 
@@ -179,14 +184,41 @@ pub(super) fn closest(sequence: &TaskSequence, settings: &ForecastSettings) -> O
         return None;
     }
     let theory = match settings.features {
-        true => calibration::theory_of_linear_head(sequence)?,
+        true => calibration::theory_of_linear_head(training(asked), sequence)?,
         false => calibration::theory(training(asked), sequence)?,
     };
     Some(SingleHeadSettings { replay: asked.replay, keep_bytes: asked.keep_bytes, ..theory })
 }
 
 /// Between what the accuracies of trained networks lie; none where such networks were not measured.
-pub(super) fn expectation(trained: &TrainedForecast, settings: &ForecastSettings, whitened: bool) -> Option<Expected> {
-    let lost = trained.lost.filter(|_| !settings.features)?;
-    calibration::expected_of(training(&settings.theory), whitened, lost, trained.final_accuracy)
+pub(super) fn expectation(trained: &TrainedForecast, settings: &ForecastSettings, data: Data) -> Option<Expected> {
+    calibration::expected_of(training(&settings.theory), data, trained.lost?, trained.final_accuracy)
+}
+
+/// What becomes of every example, and where the forgetting sits, by the theory that came closest to trained networks (that asked for where
+/// none did); nothing where each output has features of its own.
+pub(super) fn every_example(
+    sequence: &TaskSequence,
+    closest: Option<&SingleHeadSettings>,
+    settings: &ForecastSettings,
+    context: &Context,
+) -> Result<(Option<ExamplesAtRisk>, Option<ForgettingDirections>)> {
+    if sequence.tasks.iter().any(|task| task.rows_per_example() > 1) {
+        return Ok((None, None));
+    }
+    let warm = if settings.features {
+        calibration::theory_of_linear_head(training(&settings.theory), sequence)
+    } else {
+        calibration::theory(training(&settings.theory), sequence)
+    };
+    let theory =
+        SingleHeadSettings { replay: settings.theory.replay, ..*closest.or(warm.as_ref()).unwrap_or(&settings.theory) };
+    let network = SingleHead::new(inputs(sequence, settings.features), &theory, context)?;
+    context.run(|| {
+        let outputs = OwnAndLast::of(&network, sequence, context)?;
+        let examples = ExamplesAtRisk::with_outputs(&network, sequence, Width::Change, &outputs)?;
+        let several = sequence.tasks.len() > 1;
+        let directions = several.then(|| ForgettingDirections::with_outputs(sequence, &outputs)).transpose()?;
+        Ok((Some(examples), directions))
+    })
 }

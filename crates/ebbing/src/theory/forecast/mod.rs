@@ -27,11 +27,14 @@ pub use reading::{Reading, WorstPair};
 pub use sentences::assumes;
 pub use sweeps::{DepthForecast, SweepForecast};
 pub use trained::TrainedForecast;
+pub(crate) use trained::chance;
 
 use super::Inputs;
 use super::advise::KeepCurve;
 use super::calibration::{self, Expected};
 use super::closed_heads::{ClosedHeadSettings, ClosedHeads, closed_heads};
+use super::directions::ForgettingDirections;
+use super::examples::ExamplesAtRisk;
 use super::order_parameters::{OrderParameterSettings, OrderParameters, PairOrderParameters};
 use super::single_head::{SingleHeadForecast, SingleHeadSettings, TestAccuracies};
 use super::task_order::engine::ORDERS_AT_ONCE;
@@ -63,6 +66,7 @@ const LITTLE: f64 = 1e11;
 /// | `widths` | none | widths N to set beside it: a readout per task, at `theory.lambda` or each of `lambdas` |
 /// | `order` | false | whether the best order of tasks is searched, of the mean over seeds |
 /// | `complete` | false | whether the theory's own quantities are computed whatever they cost |
+/// | `examples` | false | whether the fate of every example is computed, and where the forgetting sits |
 /// | `convention` | `gem` | names and formulas of the accuracy metrics |
 /// | `features` | false | inputs are feature matrices: `K = ΦΦᵀ/N` |
 /// | `ridge` | 0 | ridge on every task's own kernel, beside 1/β; features without one have pseudo-inverses |
@@ -88,6 +92,8 @@ pub struct ForecastSettings {
     /// Whether the theory's own quantities (training-loss forgetting, order parameters, fits) are computed whatever they cost;
     /// otherwise where nothing else can be reported, where a setting asks for them, and where they cost little.
     pub complete: bool,
+    /// Whether the fate of every example is computed, and where the forgetting sits.
+    pub examples: bool,
     /// The convention of the accuracy metrics.
     pub convention: Convention,
     /// Whether inputs are feature matrices.
@@ -176,6 +182,7 @@ impl Default for ForecastSettings {
             widths: Vec::new(),
             order: false,
             complete: false,
+            examples: false,
             convention: Convention::Gem,
             features: false,
             ridge: 0.0,
@@ -246,6 +253,21 @@ impl Computed {
     }
 }
 
+/// Why nothing can be said of the accuracy of networks trained on a sequence; none where the settings are the reason.
+fn without_accuracy(sequence: &TaskSequence) -> Option<String> {
+    if !sequence.learns_classes() {
+        return Some("targets name no classes".into());
+    }
+    let without: Vec<String> =
+        (1..).zip(&sequence.tasks).filter(|(_, task)| task.test.is_none()).map(|(t, _)| t.to_string()).collect();
+    match (&without[..], sequence.tasks.len()) {
+        ([], _) => None,
+        (all, count) if all.len() == count => Some("there are no test data (x_1_test, y_1_test, …)".into()),
+        ([one], _) => Some(format!("task {one} has no test data (x_{one}_test, y_{one}_test)")),
+        (some, _) => Some(format!("tasks {} have no test data (x_{}_test, …)", some.join(", "), some[0])),
+    }
+}
+
 /// Everything a forecast reports on a task sequence.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Forecast {
@@ -301,9 +323,18 @@ pub struct Forecast {
     /// Heads in closed form on these inputs, which do not forget (of the first draw), where they cost little.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub heads: Option<ClosedHeads>,
+    /// What becomes of every example (of the first draw), where that is asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub examples: Option<ExamplesAtRisk>,
+    /// Where the forgetting of every task sits (of the first draw), where that or the theory is asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub directions: Option<ForgettingDirections>,
     /// Why `expected` has no range: how these tasks are unlike those whose networks were measured.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub outside: Option<String>,
+    /// Why nothing is said of the accuracy of trained networks.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub without_accuracy: Option<String>,
     /// The smallest estimated number of correct digits.
     pub digits: f64,
     /// How it was computed.
@@ -362,7 +393,8 @@ impl Forecast {
         let examples = closest.is_some() && first.learns_classes();
         let keeps = examples && !tiles && settings.compares_replay(&first.sizes());
         let heads = examples && settings.compares_heads(&first.sizes());
-        let more = usize::from(keeps) + usize::from(heads);
+        let single = (settings.examples || settings.complete) && first.learns_classes() && !tiles;
+        let more = usize::from(keeps) + usize::from(heads) + usize::from(single);
         let all = more + if tiles { count } else { settings.parts(count, first.tasks.len()) };
         let mut parts = Parts { context, done: 0, all };
         let mut forecasts = Vec::new();
@@ -410,15 +442,17 @@ impl Forecast {
             lambdas: sweeps::lambdas(sequences, settings, &mut parts)?,
             widths: sweeps::widths(sequences, settings, &mut parts)?,
             order,
-            keep: None,
-            heads: None,
+            ..Beside::default()
         };
         if ordered && beside.order.is_none() {
             let draws: Vec<Inputs<'_>> = sequences.iter().map(|s| inputs(s, settings.features)).collect();
             beside.order = Some(best_order_of(&draws, &search, &parts.next("order of tasks")?)?);
         }
         let keep = match &closest {
-            Some(theory) if keeps => KeepCurve::of(first, theory, settings.features, &parts.next("examples to keep")?)?,
+            Some(theory) if keeps => {
+                let theory = calibration::of_all_amounts(*theory, bench::training(&settings.theory), first);
+                KeepCurve::of(first, &theory, settings.features, None, &parts.next("examples to keep")?)?
+            }
             _ => None,
         };
         beside.keep = keep;
@@ -432,6 +466,12 @@ impl Forecast {
                 Err(Error::Memory { .. }) => {}
                 Err(error) => about.notes.push(format!("no heads in closed form: {error}")),
             }
+        }
+        if single {
+            parts.next("every example")?.say("every example", 0.0)?;
+            let (examples, directions) = bench::every_example(first, closest.as_ref(), settings, context)?;
+            beside.examples = examples.filter(|_| settings.examples);
+            beside.directions = directions;
         }
         about.notes.extend(near_interpolation(first, settings).filter(|_| theory));
         if engine == Engine::Tiles {
@@ -475,6 +515,8 @@ struct Beside {
     order: Option<TaskOrder>,
     keep: Option<KeepCurve>,
     heads: Option<ClosedHeads>,
+    examples: Option<ExamplesAtRisk>,
+    directions: Option<ForgettingDirections>,
 }
 
 /// What a forecast reports on the tasks themselves.
@@ -483,8 +525,9 @@ struct About {
     names: Vec<String>,
     seeds: usize,
     drawn: bool,
-    whitened: bool,
+    data: calibration::Data,
     outside: Option<String>,
+    without_accuracy: Option<String>,
     notes: Vec<String>,
 }
 
@@ -492,16 +535,16 @@ impl About {
     /// `trained`: whether something is said on trained networks.
     fn of(sequence: &TaskSequence, seeds: usize, settings: &ForecastSettings, trained: bool) -> Result<About> {
         let repeats = sequence.repeat_note().filter(|_| settings.theory.beta.is_infinite());
-        let outside = match settings.features {
-            true => Some(calibration::LINEAR_HEAD.into()),
-            false if trained && sequence.tasks.len() > 1 => calibration::outside(sequence)?,
+        let outside = match trained && sequence.tasks.len() > 1 {
+            true => calibration::outside(sequence, settings.features)?,
             false => None,
         };
         Ok(About {
+            without_accuracy: if trained { None } else { without_accuracy(sequence) },
             seeds,
             names: sequence.tasks.iter().map(|t| t.name.clone()).collect(),
             drawn: sequence.settings.protocol.is_some() || sequence.settings.by_class.is_some(),
-            whitened: sequence.settings.is_whitened(),
+            data: calibration::Data::of(sequence, settings.features),
             outside,
             notes: sequence.target_notes().into_iter().chain(repeats).collect(),
         })
@@ -537,12 +580,13 @@ impl About {
             expected: trained
                 .as_ref()
                 .filter(|_| self.outside.is_none())
-                .and_then(|found| bench::expectation(found, settings, self.whitened)),
+                .and_then(|found| bench::expectation(found, settings, self.data)),
             outside: self.outside,
             trained,
             test,
             f21_at_lambda_zero: mean(|f| f.f21_at_lambda_zero),
             delta_f21: mean(|f| f.delta_f21),
+            without_accuracy: self.without_accuracy,
             digits: digits.fold(f64::INFINITY, f64::min),
             computed,
             data_notes: self.notes.len(),
@@ -550,6 +594,8 @@ impl About {
             order: beside.order,
             keep: beside.keep,
             heads: beside.heads,
+            examples: beside.examples,
+            directions: beside.directions,
             forgetting,
             pairs,
             explained,

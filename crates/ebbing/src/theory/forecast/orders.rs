@@ -3,7 +3,7 @@
 //! Where `K̃_ts` does not depend on the times (modes `rf`, `ntk` and `lazy`) every order uses the same kernels and factors, and
 //! order parameters belong to pairs: what an order changes is `u_t = K_tt^{-1}(Y_t − f_{t−1}(X_t))`, products with vectors.
 
-use super::bench::{Bench, closest};
+use super::bench::{self, Bench, closest};
 use super::trained::chance;
 use super::{About, Beside, Computed, Forecast, ForecastSettings, TrainedForecast, final_forgetting};
 use crate::context::Context;
@@ -14,6 +14,7 @@ use crate::theory::Inputs;
 use crate::theory::blocks::factor::digits;
 use crate::theory::blocks::kernels::{KernelSource, Kernels};
 use crate::theory::blocks::shared::{self, Shared, TaskInput};
+use crate::theory::calibration;
 use crate::theory::order_parameters::PairOrderParameters;
 use crate::theory::single_head::{Mode, SingleHeadForecast, SingleHeadSettings};
 use crate::theory::task_order::engine::Engine;
@@ -94,6 +95,9 @@ impl ForecastOrders {
         let bench = Bench::new(sequence, settings, true, context)?;
         let engine = engine(sequence, &bench, settings, &settings.theory, &parts(0))?;
         let closest = closest(sequence, settings).filter(|theory| theory.mode != Mode::Gibbs);
+        // Orders share factors, which cross-entropy has none of.
+        let training = bench::training(&settings.theory);
+        let closest = closest.and_then(|theory| calibration::by_squares(theory, training, sequence));
         let trained = closest.map(|theory| Ok((theory, self::engine(sequence, &bench, settings, &theory, &parts(1))?)));
         parts(2).say("order parameters", 0.0)?;
         let pairs = bench.pairs(true)?;

@@ -9,6 +9,8 @@ use crate::tasks::{called, in_order};
 use crate::theory::advise::KeepCurve;
 use crate::theory::calibration::{headline, not_calibrated};
 use crate::theory::closed_heads::{ClosedHead, ClosedHeads};
+use crate::theory::directions::ForgettingDirections;
+use crate::theory::examples::ExamplesAtRisk;
 use crate::theory::task_order::TaskOrder;
 
 const ASSUMES: &str = "Assumes a wide fully connected network, squared loss, training to the end, and an L2 penalty to the last \
@@ -29,11 +31,18 @@ impl Forecast {
     pub fn sentences(&self) -> Vec<String> {
         let mut all = self.expectation();
         if all.is_empty() {
-            all = self.theory_sentences();
+            all.extend(self.without_accuracy.as_ref().map(|why| {
+                format!("The accuracy of trained networks cannot be forecast: {why}. What follows is training loss in theory.")
+            }));
+            all.extend(self.theory_sentences());
         } else {
             all.extend(self.keep.as_ref().and_then(KeepCurve::sentence));
             all.extend(self.heads.as_ref().and_then(heads));
             all.extend(self.clash());
+        }
+        all.extend(self.examples.iter().flat_map(ExamplesAtRisk::sentences));
+        if self.examples.is_some() {
+            all.extend(self.directions.as_ref().and_then(ForgettingDirections::sentence));
         }
         all.extend(best_of("Of the penalties tried", &self.lambdas, self.test.is_some()));
         all.extend(best_of("With a head per task, of the widths tried", &self.widths, self.test.is_some()));
@@ -135,6 +144,9 @@ impl Forecast {
         all.extend(self.test.as_ref().and_then(|test| test.metrics.as_ref()).map(accuracies));
         all.extend(self.test.as_ref().and_then(|test| test.task_accuracy.as_ref()).map(task_incremental));
         all.extend(self.explained.as_ref().map(explained));
+        if self.examples.is_none() {
+            all.extend(self.directions.as_ref().and_then(ForgettingDirections::sentence));
+        }
         if self.trained.is_some() {
             all.extend(self.notes[self.data_notes..].iter().map(|note| format!("Note: {note}.")));
         }
@@ -303,7 +315,7 @@ mod tests {
     use super::*;
     use crate::data::{Dataset, Preprocess, Source};
     use crate::tasks::Permuted;
-    use crate::theory::calibration::{Training, expected_of};
+    use crate::theory::calibration::{Data, Training, expected_of};
     use crate::theory::forecast::{ForecastSettings, Reading, WorstPair};
 
     #[test]
@@ -325,7 +337,7 @@ mod tests {
         (trained.lost, trained.final_accuracy) = (Some(0.1126), 0.634);
         // Tasks of 20 examples have none.
         assert!(answer.expected.is_none() && answer.outside.is_some());
-        (answer.expected, answer.outside) = (expected_of(Training::Plain, true, 0.1126, 0.634), None);
+        (answer.expected, answer.outside) = (expected_of(Training::Plain, Data::Whitened, 0.1126, 0.634), None);
         let range = answer.expected.as_mut().unwrap();
         (range.lost_interval, range.accuracy_interval) = ([-0.021, 0.2], [0.56, 0.65]);
         let said = answer.sentences();

@@ -47,7 +47,12 @@ impl TrainedForecast {
             lost,
             final_accuracy: after[last].iter().sum::<f64>() / (last + 1) as f64,
             chance,
-            theory: Theory { mode: theory.mode, depth: theory.architecture.depth, beta: theory.beta },
+            theory: Theory {
+                mode: theory.mode,
+                depth: theory.architecture.depth,
+                beta: theory.beta,
+                loss: theory.loss,
+            },
             task_accuracy: Averaged::of_some(tests.iter().map(|test| test.own.as_ref()))?,
             accuracy,
         }))
@@ -69,6 +74,6 @@ impl TrainedForecast {
 }
 
 /// One over the number of classes: of the columns that name them, or of two signs.
-pub(super) fn chance(sequence: &TaskSequence) -> f64 {
+pub(crate) fn chance(sequence: &TaskSequence) -> f64 {
     1.0 / sequence.tasks.first().map_or(2, |task| task.y.ncols()).max(2) as f64
 }

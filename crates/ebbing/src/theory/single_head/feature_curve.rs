@@ -10,7 +10,7 @@
 //! smaller one and a few rows more. An amount costs a factor of d × d and products with d × K for every task, whatever it stores.
 
 use super::score::Targets;
-use super::{Replay, SingleHeadSettings};
+use super::{Loss, Replay, SingleHeadSettings};
 use crate::error::Result;
 use crate::linalg::{Mat, MatRef, lower_gram_into, matmul_into, symmetric_copy};
 use crate::plan::Sizes;
@@ -61,7 +61,8 @@ pub(crate) fn feature_replay_curve(
         })
         .collect();
     let tested: Option<Vec<_>> = given.iter().map(|task| task.test).collect();
-    let (Some(rows), Some(tests), true) = (rows, tested, settings.beta.is_finite() && !settings.variance) else {
+    let shares = settings.beta.is_finite() && !settings.variance && settings.loss == Loss::Squared;
+    let (Some(rows), Some(tests), true) = (rows, tested, shares) else {
         return Ok(None);
     };
     shared::check(given)?;

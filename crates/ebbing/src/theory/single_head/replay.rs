@@ -44,6 +44,17 @@ pub enum Selection {
     /// .056 in mode `ntk`; with 10 kept 8 to 21 % less in all eight. Test accuracy stayed within .015. (Pivots that leave
     /// least of the kernel's trace, which need not know what comes, were no better than chance: worse in 5 of 16 cases.)
     Greedy,
+    /// As many of every class, those with the smallest forecast margin after the last task without replay first
+    /// ([`rows_at_risk`](crate::theory::examples::rows_at_risk), which says how that compares): it knows the tasks that come, and needs
+    /// targets that name classes.
+    AtRisk,
+}
+
+impl Selection {
+    /// Whether it looks at what a network without replay answers at the end.
+    pub(super) fn knows_the_end(self) -> bool {
+        matches!(self, Selection::Greedy | Selection::AtRisk)
+    }
 }
 
 /// Examples of earlier tasks that are stored and learned again with every later task.
@@ -54,7 +65,7 @@ pub enum Selection {
 /// |---|---|---|
 /// | `examples` | 0: no replay | at most the examples of a task, of all, or of a class |
 /// | `budget` | `per-task` | `per-task`, `in-all`, `per-class` |
-/// | `selection` | `random` | `random`, `by-class`, `greedy` |
+/// | `selection` | `random` | `random`, `by-class`, `greedy`, `at-risk` |
 /// | `seed` | 0 | |
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -80,6 +91,7 @@ impl std::fmt::Display for Replay {
             Selection::Random => "",
             Selection::ByClass => ", balanced",
             Selection::Greedy => ", greedy",
+            Selection::AtRisk => ", those at risk",
         };
         write!(f, "replay of {} {of}{how}", self.examples)
     }
@@ -98,8 +110,8 @@ impl Replay {
         self.examples > 0
     }
 
-    /// Every task with what is stored of the earlier ones; `numbers` name equal inputs equally, and for the greedy selection
-    /// `missed` is what each task is off by at the end without replay.
+    /// Every task with what is stored of the earlier ones; `numbers` name equal inputs equally, and for selections that know
+    /// the end `missed` is what each task is off by at the end without replay.
     ///
     /// # Errors
     /// [`Error::Setting`] where more is to be stored than there is.
@@ -196,6 +208,9 @@ impl Replay {
             let (each, mut seen) = (task.points_per_example(), HashSet::new());
             let chosen = pivots(kernels.symmetric(kernels.tilde(2, 2), task.points)?, missed[s].clone())?;
             return Ok(chosen.into_iter().map(|row| row / each).filter(|row| seen.insert(*row)).collect());
+        }
+        if self.selection == Selection::AtRisk {
+            return at_risk(task, &missed[s]);
         }
         Ok(self.drawn(task, s))
     }
@@ -300,6 +315,17 @@ fn classes(y: MatRef<'_, f64>) -> Vec<usize> {
             })
         })
         .collect()
+}
+
+/// The rows of a task with the smallest margins first, as many of every class, where `missed` is what its outputs are off by.
+fn at_risk(task: &TaskInput<'_>, missed: &Mat<f64>) -> Result<Vec<usize>> {
+    // Where each output has features of its own, what is missed has a row for each of them.
+    let (rows, columns) = (task.y.nrows(), task.y.ncols());
+    let output =
+        |i: usize, c: usize| if missed.ncols() == columns { missed[(i, c)] } else { missed[(i * columns + c, 0)] };
+    let f = Mat::from_fn(rows, columns, |i, c| task.y[(i, c)] + output(i, c));
+    let (margins, classes) = crate::theory::examples::margins(f.as_ref(), task.y, &task.name)?;
+    crate::theory::examples::rows_at_risk(&margins, &classes, rows)
 }
 
 /// All rows of a kernel R, each the one that takes most from `|δ|²`: `δ ← δ − R_·j δ_j/R_jj`, `R ← R − R_·j R_j·/R_jj`.
