@@ -267,9 +267,9 @@ impl AdviseRequest {
 pub fn heading_for(advice: &Advice, tasks: &str) -> String {
     let [used, there] = advice.examples_used;
     let part = if used < there { format!(" from {used} examples of each task") } else { String::new() };
-    let at = advice.temperature.map_or(String::new(), |beta| {
-        format!("; at the temperature of trained heads, beta {}", significant(beta))
-    });
+    let at = advice
+        .temperature
+        .map_or(String::new(), |beta| format!("; at the temperature of trained heads, beta {}", significant(beta)));
     format!("Advice{part} for {tasks}{at}")
 }
 
