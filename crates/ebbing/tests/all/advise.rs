@@ -65,7 +65,10 @@ fn rows_are_the_forecasts_of_the_remedies() {
             forecast(SingleHeadSettings { replay: Replay { examples, ..Default::default() }, ..theory })
         };
         // The least number that reaches the target, as far as forgetting falls with it.
-        assert!(at(needed).0 <= answer.target.unwrap() && at(needed - 1).0 > answer.target.unwrap(), "{mode:?} {needed}");
+        assert!(
+            at(needed).0 <= answer.target.unwrap() && at(needed - 1).0 > answer.target.unwrap(),
+            "{mode:?} {needed}"
+        );
         for point in &answer.replay {
             within(point.forgetting, at(point.examples).0, 1e-10, "a point of the sweep");
         }

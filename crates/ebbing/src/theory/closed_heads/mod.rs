@@ -216,6 +216,9 @@ impl ClosedHeads {
     pub fn in_short(&self) -> Option<String> {
         let best = self.best()?;
         let (title, kept) = (best.kind.title(), size(best.bytes as f64));
-        Some(format!("The best head in closed form, {title}, ends at {} and keeps {kept}.", per_cent(best.mean_accuracy)))
+        Some(format!(
+            "The best head in closed form, {title}, ends at {} and keeps {kept}.",
+            per_cent(best.mean_accuracy)
+        ))
     }
 }

@@ -9,8 +9,8 @@ use crate::tasks::TaskSequence;
 use crate::theory::calibration::{self, Expected, Training};
 use crate::theory::directions::ForgettingDirections;
 use crate::theory::examples::{ExamplesAtRisk, Width};
-use crate::theory::own_and_last::OwnAndLast;
 use crate::theory::order_parameters::{OrderParameters, PairOrderParameters, all_pairs, order_parameters};
+use crate::theory::own_and_last::OwnAndLast;
 use crate::theory::single_head::sequence_kernels::SequenceKernels;
 use crate::theory::single_head::{
     Mode, PairForgetting, Precision, SingleHead, SingleHeadForecast, SingleHeadSettings, TestAccuracies,
@@ -204,7 +204,8 @@ pub(super) fn every_example(
     } else {
         calibration::theory(training(&settings.theory), sequence)
     };
-    let theory = SingleHeadSettings { replay: settings.theory.replay, ..*closest.or(warm.as_ref()).unwrap_or(&settings.theory) };
+    let theory =
+        SingleHeadSettings { replay: settings.theory.replay, ..*closest.or(warm.as_ref()).unwrap_or(&settings.theory) };
     let network = SingleHead::new(inputs(sequence, settings.features), &theory, context)?;
     context.run(|| {
         let outputs = OwnAndLast::of(&network, sequence, context)?;

@@ -439,7 +439,9 @@ impl Forecast {
             beside.order = Some(best_order_of(&draws, &search, &parts.next("order of tasks")?)?);
         }
         let keep = match &closest {
-            Some(theory) if keeps => KeepCurve::of(first, theory, settings.features, None, &parts.next("examples to keep")?)?,
+            Some(theory) if keeps => {
+                KeepCurve::of(first, theory, settings.features, None, &parts.next("examples to keep")?)?
+            }
             _ => None,
         };
         beside.keep = keep;

@@ -321,7 +321,8 @@ fn classes(y: MatRef<'_, f64>) -> Vec<usize> {
 fn at_risk(task: &TaskInput<'_>, missed: &Mat<f64>) -> Result<Vec<usize>> {
     // Where each output has features of its own, what is missed has a row for each of them.
     let (rows, columns) = (task.y.nrows(), task.y.ncols());
-    let output = |i: usize, c: usize| if missed.ncols() == columns { missed[(i, c)] } else { missed[(i * columns + c, 0)] };
+    let output =
+        |i: usize, c: usize| if missed.ncols() == columns { missed[(i, c)] } else { missed[(i * columns + c, 0)] };
     let f = Mat::from_fn(rows, columns, |i, c| task.y[(i, c)] + output(i, c));
     let (margins, classes) = crate::theory::examples::margins(f.as_ref(), task.y, &task.name)?;
     crate::theory::examples::rows_at_risk(&margins, &classes, rows)

@@ -71,7 +71,8 @@ impl Apart {
         let seen: Vec<usize> = (0..columns).filter(|&c| !of_class[c].is_empty()).collect();
         let of = |s: usize| {
             let rows = self.outputs[0][s].nrows();
-            let f = Mat::from_fn(rows, columns, |i, c| of_class[c].first().map_or(0.0, |&t| self.outputs[t][s][(i, c)]));
+            let f =
+                Mat::from_fn(rows, columns, |i, c| of_class[c].first().map_or(0.0, |&t| self.outputs[t][s][(i, c)]));
             share_right(f.as_ref(), &(0..columns).collect::<Vec<_>>(), &seen, &self.truth[s]).unwrap_or(0.0)
         };
         Some((0..self.own.len()).map(of).sum::<f64>() / self.own.len() as f64)

@@ -4,8 +4,8 @@ use super::{Desk, Method, MethodKind, Support};
 use crate::error::{Error, Result};
 use crate::tasks::TaskSequence;
 use crate::theory::Inputs;
-use crate::theory::advise::keep::{Goal, KeepCurve};
 use crate::theory::advise::AdviseSettings;
+use crate::theory::advise::keep::{Goal, KeepCurve};
 use crate::theory::closed_heads::ClosedHeadKind;
 use crate::theory::single_head::ReplayBudget;
 
@@ -36,7 +36,11 @@ pub(super) fn most_per_class(sequence: &TaskSequence, keep: &KeepCurve, settings
             ReplayBudget::InAll => classes,
             _ => per_task,
         };
-        return Err(Error::setting("budget", budget, format!("must be at least {needed:.0}: one example of each class")));
+        return Err(Error::setting(
+            "budget",
+            budget,
+            format!("must be at least {needed:.0}: one example of each class"),
+        ));
     }
     // Rounding apart.
     Ok((least + 1e-9) as usize)
@@ -100,7 +104,8 @@ fn takes(row: &Method) -> bool {
 /// those that are as accurate as the best within what forecasts are off by, the one that keeps least.
 fn best<'a>(rows: impl Iterator<Item = (usize, &'a Method)>, goal: Option<Goal>) -> Option<usize> {
     let all: Vec<(usize, &Method)> = rows.collect();
-    let reached: Vec<(usize, &Method)> = all.iter().filter(|(_, row)| row.reaches_goal == Some(true)).copied().collect();
+    let reached: Vec<(usize, &Method)> =
+        all.iter().filter(|(_, row)| row.reaches_goal == Some(true)).copied().collect();
     let high = all.iter().map(|(_, row)| row.accuracy).fold(0.0, f64::max);
     let as_good = |row: &Method| row.accuracy >= high - row.forecast_error.unwrap_or(0.0);
     let among = match goal {

@@ -17,18 +17,18 @@ mod sentences;
 #[cfg(test)]
 mod tests;
 
+use super::AdviseSettings;
 use super::bench::Bench;
 use super::keep::{Goal, KeepCurve, KeepPoint};
-use super::AdviseSettings;
 use crate::context::Context;
 use crate::error::{Error, Result};
 use crate::stats::number::chosen;
 use crate::tasks::TaskSequence;
+use crate::theory::Inputs;
 use crate::theory::calibration::{self, Training, gains};
 use crate::theory::closed_heads::{ClosedHeadKind, ClosedHeadSettings, closed_heads};
 use crate::theory::forecast::chance;
 use crate::theory::single_head::{Replay, ReplayBudget, Selection, SingleHead, SingleHeadSettings};
-use crate::theory::Inputs;
 use apart::Apart;
 use serde::Serialize;
 
@@ -289,7 +289,8 @@ impl Desk<'_> {
         self.gating(&mut rows, first, left_out)?;
         if let Some(last) = keep.points.last() {
             let name = "joint training of the network".to_string();
-            let bytes = last.bytes / last.examples.max(1) as u64 * first.tasks.iter().map(|t| t.y.nrows() as u64).sum::<u64>();
+            let bytes =
+                last.bytes / last.examples.max(1) as u64 * first.tasks.iter().map(|t| t.y.nrows() as u64).sum::<u64>();
             let row = self.kept(last, name, MethodKind::Joint, "joint");
             rows.push(Method {
                 bytes,
@@ -321,7 +322,8 @@ impl Desk<'_> {
     /// EWC and L2: what was measured of them beside plain training.
     fn penalties(&self, rows: &mut Vec<Method>, nothing: &KeepPoint, left_out: &mut Vec<String>) {
         if self.settings.features {
-            left_out.push("EWC and L2 penalties: measured for networks, not for a linear head on given features".into());
+            left_out
+                .push("EWC and L2 penalties: measured for networks, not for a linear head on given features".into());
             return;
         }
         let strength = self.settings.ewc;
@@ -344,7 +346,8 @@ impl Desk<'_> {
                     true => Support::Measured { networks: gain.networks, error: gain.error },
                     false => Support::Theory,
                 },
-                needs: if kind == MethodKind::Ewc { "two copies of the weights" } else { "a copy of the weights" }.into(),
+                needs: if kind == MethodKind::Ewc { "two copies of the weights" } else { "a copy of the weights" }
+                    .into(),
                 bytes: self.weights * if kind == MethodKind::Ewc { 2 } else { 1 },
                 ..Method::new(kind, name, share(gain.gain))
             });
@@ -413,10 +416,15 @@ impl Desk<'_> {
         let measured = gain.filter(|_| self.inside);
         rows.push(Method {
             accuracy_interval: measured.map(|gain| gain.range.map(share)),
-            support: measured.map_or(Support::Theory, |gain| Support::Measured { networks: gain.networks, error: gain.error }),
+            support: measured
+                .map_or(Support::Theory, |gain| Support::Measured { networks: gain.networks, error: gain.error }),
             needs: "the task at test time".into(),
             task_known: true,
-            ..Method::new(MethodKind::SeparateHeads, "separate heads".into(), gain.map_or(wide, |gain| share(gain.gain)))
+            ..Method::new(
+                MethodKind::SeparateHeads,
+                "separate heads".into(),
+                gain.map_or(wide, |gain| share(gain.gain)),
+            )
         });
         Ok(())
     }
@@ -432,7 +440,9 @@ impl Desk<'_> {
         let found = Bench::gated(first, &theory, SHARE).and_then(|bench| bench.outcome(theory, &order));
         match found {
             Ok(found) => {
-                let Some((accuracy, lost)) = found.accuracy.zip(found.backward_transfer.map(|b| -b)) else { return Ok(()) };
+                let Some((accuracy, lost)) = found.accuracy.zip(found.backward_transfer.map(|b| -b)) else {
+                    return Ok(());
+                };
                 let range = calibration::expected_of(Training::Gating, self.whitened, lost, accuracy);
                 rows.push(Method {
                     accuracy_interval: range.filter(|_| self.inside).map(|found| found.accuracy_interval),
@@ -452,15 +462,18 @@ impl Desk<'_> {
     /// Makes accuracies the means over draws, with the amounts and strengths that were found on the first.
     fn average(&self, rows: &mut [Method], draws: &[TaskSequence], keep: &KeepCurve, amounts: &[usize]) -> Result<()> {
         let mut values: Vec<Vec<Value>> = vec![];
-        let every: Vec<usize> = [0].iter().chain(amounts).chain(keep.points.last().map(|p| &p.per_class)).copied().collect();
+        let every: Vec<usize> =
+            [0].iter().chain(amounts).chain(keep.points.last().map(|p| &p.per_class)).copied().collect();
         for draw in &draws[1..] {
             let points = KeepCurve::points(draw, &self.replay, self.settings.features, &every, self.context)?;
             let Some(points) = points else { continue };
             let mut found = KeepCurve { points, targets: vec![] };
             found.points.sort_by_key(|point| point.per_class);
             let own = self.rows(draw, &found, amounts, &mut vec![])?;
-            let row = |method: &Method| rows.iter().position(|row| row.kind == method.kind && row.method == method.method);
-            let value = |method: &Method| Some(Value { row: row(method)?, accuracy: method.accuracy, lost: method.lost });
+            let row =
+                |method: &Method| rows.iter().position(|row| row.kind == method.kind && row.method == method.method);
+            let value =
+                |method: &Method| Some(Value { row: row(method)?, accuracy: method.accuracy, lost: method.lost });
             values.push(own.iter().filter_map(value).collect());
         }
         for (k, row) in rows.iter_mut().enumerate() {
@@ -477,7 +490,12 @@ impl Desk<'_> {
     }
 
     /// The recommended amount of replay with other examples kept.
-    fn selections(&self, first: &TaskSequence, rows: &[Method], recommended: Option<usize>) -> Result<Vec<SelectionPoint>> {
+    fn selections(
+        &self,
+        first: &TaskSequence,
+        rows: &[Method],
+        recommended: Option<usize>,
+    ) -> Result<Vec<SelectionPoint>> {
         let chosen = recommended.map(|k| &rows[k]).and_then(|row| row.per_class);
         let Some(examples) = chosen.or_else(|| rows.iter().filter_map(|row| row.per_class).max()) else {
             return Ok(vec![]);
@@ -489,10 +507,9 @@ impl Desk<'_> {
             let theory = SingleHeadSettings { replay, ..self.replay };
             let found = SingleHead::new(inputs, &theory, self.context)?.test_accuracies()?;
             let last = found.and_then(|found| found.all.last().cloned());
-            all.extend(last.map(|last| SelectionPoint {
-                selection,
-                accuracy: last.iter().sum::<f64>() / last.len() as f64,
-            }));
+            all.extend(
+                last.map(|last| SelectionPoint { selection, accuracy: last.iter().sum::<f64>() / last.len() as f64 }),
+            );
         }
         Ok(all)
     }

@@ -90,7 +90,10 @@ impl Methods {
         match most.filter(|row| row.accuracy_gain >= 0.005) {
             Some(row) => {
                 let within = match row.forecast_error {
-                    Some(_) => format!("which is within what such forecasts are off by ({:.1} points on average)", row.off_by()),
+                    Some(_) => format!(
+                        "which is within what such forecasts are off by ({:.1} points on average)",
+                        row.off_by()
+                    ),
                     None => "by theory alone".into(),
                 };
                 format!(
@@ -106,8 +109,7 @@ impl Methods {
     /// Another row that keeps less and still surely gains.
     fn smaller(&self) -> Option<String> {
         let chosen = &self.rows[self.recommended.filter(|_| self.goal.is_none())?];
-        let less =
-            |row: &&Method| row.sure && row.within_budget && !row.task_known && 2 * row.bytes <= chosen.bytes;
+        let less = |row: &&Method| row.sure && row.within_budget && !row.task_known && 2 * row.bytes <= chosen.bytes;
         let row = self.rows.iter().filter(less).max_by(|a, b| a.accuracy.total_cmp(&b.accuracy))?;
         Some(format!("With less memory: {} ends at {}.", row.named(), row.end()))
     }
@@ -120,7 +122,10 @@ impl Methods {
     /// What nothing without all data at one time can be expected to beat.
     fn ceiling(&self) -> Option<String> {
         let row = self.row(MethodKind::Joint)?;
-        Some(format!("Training the network on all tasks at one time, the usual ceiling, ends at {}.", per_cent(row.accuracy)))
+        Some(format!(
+            "Training the network on all tasks at one time, the usual ceiling, ends at {}.",
+            per_cent(row.accuracy)
+        ))
     }
 
     /// Whether it matters which examples are kept.

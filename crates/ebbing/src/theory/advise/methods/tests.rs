@@ -100,7 +100,10 @@ fn gains_within_the_error_are_not_recommended() {
     for row in &found.rows {
         assert_eq!(row.sure, row.forecast_error.is_some_and(|error| row.accuracy_gain > error), "{row:?}");
     }
-    assert!(found.row(MethodKind::Distillation).is_none() && found.left_out.iter().any(|why| why.starts_with("distillation")));
+    assert!(
+        found.row(MethodKind::Distillation).is_none()
+            && found.left_out.iter().any(|why| why.starts_with("distillation"))
+    );
     if found.recommended.is_none() {
         assert!(found.sentences()[0].starts_with("No gain that we can be sure of"));
     }
