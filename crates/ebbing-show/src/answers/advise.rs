@@ -94,7 +94,7 @@ fn methods_table(methods: &Methods, all: bool) -> Table {
     let name = move |row: &Method| escape_markup(&format!("{}{}", row.method, mark(row)));
     let known = methods.rows.iter().any(|row| row.task_known);
     let title = if known { "Accuracy at the end in % (* the task must be known)" } else { "Accuracy at the end in %" };
-    let table = Table::of(title, &methods.rows).text("method", name);
+    let table = Table::of(&escape_markup(title), &methods.rows).text("method", name);
     let table = match all {
         false => table
             .text("end", move |row: &Method| whole(row.accuracy))

@@ -145,7 +145,7 @@ pub(super) fn methods(points: &[Point], chance: f64, joint: Option<f64>, finding
     // What keeps nothing stands at the left edge.
     let left = least / 4.0;
     let at = |point: &Point| if point.bytes > 0.0 { point.bytes / 1e3 } else { left };
-    let (low, high) = (left / 2.0, 6.0 * most);
+    let (low, high) = (left / 2.0, 60.0 * most);
     let mut panel = Panel::new()
         .x("kept between tasks (kB)")
         .y("final accuracy (%)")
@@ -156,7 +156,7 @@ pub(super) fn methods(points: &[Point], chance: f64, joint: Option<f64>, finding
         .legend(Legend::Hidden);
     let line = |panel: Panel, share: f64, name: &str| {
         let dashed = Line::new("", &[low, high], &[100.0 * share; 2]).color(Rgb::GRAY).category(6).width(0.8);
-        panel.line(dashed.dash(crate::style::Dash::Dashed)).tag(high / 1.5, 100.0 * share, name)
+        panel.line(dashed.dash(crate::style::Dash::Dashed)).tag(high / 8.0, 100.0 * share, name)
     };
     panel = line(panel, chance, "guessing");
     if let Some(joint) = joint {
@@ -172,7 +172,7 @@ pub(super) fn methods(points: &[Point], chance: f64, joint: Option<f64>, finding
         panel = panel.markers(markers).tag(x, y, &escape_markup(&point.name));
     }
     let known = points.iter().any(|point| point.group == 1);
-    let star = if known { " * The task must be known at test time." } else { "" };
+    let star = if known { " \\* The task must be known at test time." } else { "" };
     Some(Figure::single(panel).title("What else would help?").finding(finding).caption(&format!(
         "Accuracy at the end against what is kept between tasks, at the left edge nothing. Bars hold eight in ten measured networks; heads \
          in closed form are exact.{star}"

@@ -70,7 +70,7 @@ fields! {
         /// Number of seeds to average over, each with its own draw of tasks
         seeds: usize = 1, value("K"), range(MOST_SEEDS), not_in_studies();
         /// Use at most this many examples per task
-        max_p: Option<usize> = None, value("P"), usual("1000, of features all; 300 for --theory");
+        max_p: Option<usize> = None, value("P"), usual("5000 of all tasks together, of features all; 300 for --theory");
     }
 }
 
@@ -194,7 +194,8 @@ impl AdviseRequest {
 
     /// The sizes of what is used of tasks of these sizes.
     pub fn part_of(&self, sizes: Sizes) -> Sizes {
-        let most = self.max_p.or((self.features.is_none()).then_some(1000));
+        let usual = Advice::usual_examples(sizes.train.len());
+        let most = self.max_p.or(self.features.is_none().then_some(usual));
         ForecastRequest { max_p: most, ..ForecastRequest::default() }.part_of(sizes)
     }
 

@@ -35,8 +35,8 @@ use crate::tasks::{TaskSequence, parts_of};
 use remedies::Search;
 use serde::{Deserialize, Serialize};
 
-/// Examples of each task of inputs that methods are tried on where nothing is asked for: kernels between them take seconds.
-const INPUT_EXAMPLES: usize = 1000;
+/// Examples of all tasks of inputs together that methods are tried on where nothing is asked for: kernels between them take seconds.
+const INPUT_EXAMPLES: usize = 5000;
 /// The same for the remedies of the theory, some thirty of them.
 const THEORY_EXAMPLES: usize = 300;
 
@@ -58,7 +58,7 @@ const THEORY_EXAMPLES: usize = 300;
 /// | `width` | none | hidden units N: readouts of their own are forecast at this width, not for wide networks |
 /// | `widths` | none | more such widths |
 /// | `lambdas` | 1, 10, 100, 1000 over σ² | penalties that are tried; each that is given has a row |
-/// | `max_p` | 1000, of features all; 300 for the remedies of the theory | examples per task that are used, training and test |
+/// | `max_p` | 5000 of all tasks together (100 to 1000 each), of features all; 300 for the remedies of the theory | examples per task that are used, training and test |
 /// | `order` | false | whether the order of tasks is searched |
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -98,8 +98,8 @@ pub struct AdviseSettings {
     /// finite β they are finite.
     #[serde(with = "crate::serde_infinity::list", skip_serializing_if = "Vec::is_empty")]
     pub lambdas: Vec<f64>,
-    /// At most this many training and test examples of each task are used; 1000, of features all, and 300 for the remedies of the theory
-    /// where none is given.
+    /// At most this many training and test examples of each task are used; 5000 of all tasks together, of features all, and 300 for the
+    /// remedies of the theory where none is given.
     pub max_p: Option<usize>,
     /// Whether the order of tasks is searched: forecasts rank orders only roughly, and every one that is tried costs time.
     pub order: bool,
@@ -341,11 +341,17 @@ impl Advice {
         context: &Context,
     ) -> Result<Option<Methods>> {
         let inside = calibration::outside(&sequences[0], settings.features).is_ok_and(|outside| outside.is_none());
-        let most = settings.max_p.unwrap_or(if settings.features { usize::MAX } else { INPUT_EXAMPLES });
+        let usual = if settings.features { usize::MAX } else { Self::usual_examples(sequences[0].tasks.len()) };
+        let most = settings.max_p.unwrap_or(usual);
         let fits = sequences.iter().all(|s| s.tasks.iter().all(|task| task.y.nrows() <= most));
         let parts = if fits { None } else { Some(parts_of(sequences, most)?) };
         let context = if settings.complete { context.part(0, 2) } else { context.part(0, 1) };
         Methods::of(parts.as_deref().unwrap_or(sequences), settings, inside, there, &context)
+    }
+
+    /// Examples of each of so many tasks of inputs that methods are tried on where nothing is asked for.
+    pub fn usual_examples(tasks: usize) -> usize {
+        (INPUT_EXAMPLES / tasks.max(1)).clamp(100, 1000)
     }
 
     /// The answer with methods alone.
