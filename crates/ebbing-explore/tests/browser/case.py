@@ -164,15 +164,10 @@ class Case(unittest.TestCase):
         self.assertEqual(done.returncode, 0, f"{lines}\n{done.stderr}")
         return json.loads(done.stdout.split("NUMBERS ")[1])
 
-    def unfold(self, question):
-        """Opens the theory under a question."""
+    def theory(self, question):
+        """What is folded under a question."""
         self.page.run(f"document.querySelector('#q-{question} details').open = true")
-        self.page.until(f"document.querySelector('#q-{question} .theory').children.length > 0")
-
-    def table(self, name):
-        script = f"""[...document.querySelectorAll('[data-table={name}] tbody tr')].map((row) =>
-            [...row.querySelectorAll('td[data-value]')].map((cell) => Number(cell.dataset.value)))"""
-        return self.page.run(script)
+        return self.page.until(f"document.querySelector('#q-{question} .theory').textContent")
 
     def read(self, figure):
         """Everything that a figure says under the arrow keys."""

@@ -52,10 +52,10 @@ def animated(frames, path):
 
 
 def shown(page, address, width, height, dark=False):
-    """The page at an address, all of it computed."""
+    """The page at an address, all of it computed that a picture shows."""
     page.size(width, height, dark)
     page.open(address)
-    page.until("document.body.dataset.refined === location.hash.slice(1)", 120)
+    page.until("document.querySelector('#q-keep svg') && !document.querySelector('#status progress')", 120)
     time.sleep(0.3)
 
 
