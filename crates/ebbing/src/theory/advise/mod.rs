@@ -369,6 +369,7 @@ impl Advice {
             held_out: true,
             features: settings.features,
             outside,
+            temperature: None,
             methods,
         })
     }
