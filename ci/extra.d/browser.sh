@@ -9,5 +9,5 @@ axe=$EBBING_EXTRA/axe/node_modules/axe-core/axe.min.js
 [ -x target/debug/ebbing ] || cargo build -p ebbing-cli
 [ -f "$axe" ] && more=(--axe "$axe") || more=()
 python3 crates/ebbing-explore/tests/browser/page.py --program target/debug/ebbing "${more[@]}"
-# How long moves take; the bounds are 50 ms at P = 500 and 200 ms at P = 1000 (latency.py --check, on a machine that does nothing else).
+# How long the first answer and moves take (latency.py --check compares them with their bounds, on a machine that does nothing else).
 python3 crates/ebbing-explore/tests/browser/latency.py --program target/debug/ebbing

@@ -22,6 +22,7 @@ from ._order import OrderParameters
 from ._phase import BestLambda, Phase, PhaseCurves, best_lambda
 from ._requests import advise, forecast, phase, sample, train
 from ._statistics import ForgettingFit, Metrics, VarianceExplained, fit_forgetting, metrics, variance_explained
+from ._two_heads import TwoTaskFactors, TwoTaskTheory
 from ._wide import (
     SingleHead,
     kernel,
@@ -48,7 +49,9 @@ __all__ = [
     "TaskSequence",
     "Trained",
     "TrainedNetwork",
+    "TwoTaskFactors",
     "TwoTaskLimit",
+    "TwoTaskTheory",
     "VarianceExplained",
     "__version__",
     "advise",

@@ -36,6 +36,10 @@ class MultiHead(Shown):
     `u1`, `u0` and `d` = u1 − u0 are matrices (infinite where they diverge with λ); `residual` is the largest scaled residual
     of the equations, `limit` the exact limit's numbers with `regime`.
 
+    A head has an output for each of its task's own classes, and one for two of them (`outputs`). With several outputs `u1`, `u0` and
+    `d` are of shape (T, T, m, m) (nan for outputs that a head does not have), means of shape (n, m), and two tasks at lam = inf have a
+    regime for every direction of the second head: `directions` = {"regimes", "axes", "duals"}.
+
     >>> import numpy as np
     >>> rng = np.random.default_rng(1)
     >>> tasks = [(rng.normal(size=(20, 30)), np.sign(rng.normal(size=20))) for _ in range(2)]
@@ -44,6 +48,9 @@ class MultiHead(Shown):
     ((2, 2), True)
     >>> MultiHead(tasks, alpha=0.5).regime
     'fixed_representations'
+    >>> classes = [(X, np.arange(20) % 3) for X, _ in tasks]
+    >>> MultiHead(classes, alpha=0.5, lam=10.0).u1.shape
+    (2, 2, 3, 3)
     """
 
     def __init__(
@@ -70,6 +77,8 @@ class MultiHead(Shown):
         self.u1: Array = np.array(found["u1"], dtype=float)
         self.u0: Array = np.array(found["u0"], dtype=float)
         self.d: Array = np.array(found["d"], dtype=float)
+        self.outputs: list[int] = found["outputs"]
+        self.directions: dict[str, Any] | None = found["directions"]
         self.width: float = found["width"]
         self._lam: float = self._settings[0]["lam"]
         self.alpha: float = len(self._tasks[-1][0]) / self.width
@@ -101,12 +110,15 @@ class MultiHead(Shown):
         return None if self.limit is None else str(self.limit.regime)
 
     def _predict(self, X: Any, head: int, t: int | None) -> tuple[Array, Array]:
-        time = self.tasks if t is None else count(t, "t")
-        return self._theory.predict(matrix(X, "X"), count(head, "head"), time)
+        return self._theory.predict(matrix(X, "X"), count(head, "head"), self._time(t))
+
+    def _time(self, t: int | None) -> int:
+        return self.tasks if t is None else count(t, "t")
 
     def mean(self, X: Any, head: int, t: int | None = None) -> Array:
-        """`<f_t^h(x)>`: head h (from 1) after t tasks (all of them by default)."""
-        return self._predict(X, head, t)[0]
+        """`<f_t^h(x)>`: head h (from 1) after t tasks (all of them by default); a column per output where it has several."""
+        mean = self._predict(X, head, t)[0]
+        return mean[:, 0] if mean.shape[1] == 1 else mean
 
     def predict(self, X: Any, head: int | None = None, t: int | None = None) -> Any:
         """What head h (the last learned by default) answers after t tasks: the task's own classes where it was given as
@@ -117,8 +129,23 @@ class MultiHead(Shown):
         return decided(mean, self._classes[chosen - 1] if self._classes else None)
 
     def variance(self, X: Any, head: int, t: int | None = None) -> Array:
-        """`<δf_t^h(x)²>`; infinite where it diverges with λ."""
+        """`<δf_t^h(x)²>`, a column per output where there are several; infinite where it diverges with λ."""
+        variance: Array = np.einsum("iaa->ia", self._predict(X, head, t)[1])
+        return variance[:, 0] if variance.shape[1] == 1 else variance
+
+    def covariance(self, X: Any, head: int, t: int | None = None) -> Array:
+        """`<δf_a(x) δf_b(x)>` of a head's outputs, of shape (n, m, m); infinite where it diverges with λ."""
         return self._predict(X, head, t)[1]
+
+    def probabilities(self, X: Any, head: int, t: int | None = None, *, draws: int = 1000, seed: int = 0) -> Array:
+        """The probability of every output of a head to be the largest, averaged over networks: exact up to three outputs and for
+        independent or alike ones, else sampled with `draws` draws per input and output."""
+        return self._theory.probabilities(matrix(X, "X"), count(head, "head"), self._time(t), count(draws, "draws"), seed)[0]
+
+    def accuracy(self, head: int, t: int | None = None, *, draws: int = 1000, seed: int = 0) -> tuple[float, float]:
+        """The share of its task's test examples that a head gets right after t tasks, averaged over networks, and the standard error
+        of sampling (0 where it is exact)."""
+        return self._theory.accuracy(count(head, "head"), self._time(t), count(draws, "draws"), seed)
 
     def forgetting(self) -> Array:
         """`F[t, s]`: the loss of head s on its training data after task t, variance included; nan before s is learned.

@@ -34,6 +34,8 @@ class Phase(Answer):
     | `location` | where `width` lies: `alpha`, and for two tasks at beta = inf `regime`, the widths that leave it, `advice`; None without one |
     | `best` | the `BestLambda` at that width, where both of two tasks have held-out data |
     | `widths` | `own`, the losses of that width as λ grows, and `best`, those of the best width computed, where both have held-out data |
+    | `outputs`, `critical_loads`, `directions` | of two tasks with more than two classes each: outputs of either head, the critical load of every direction of the second head, and the regime of each at `width` |
+    | `at_width` | likewise: every `lam` (and then the best) at `width`, with factors `u11`, … and `accuracy` of both heads |
     | `representation` | by λ and task: `change` of the hidden layer, `alignment` with the labels; empty unless asked for |
     | `pairs` | with `pairs=True`, and then nothing else: `first` and `second` (by name, or from 1), `gamma_sim`, `alpha_c`, `alpha_c_gamma_sim` = γ_sim⁻², and with a width its load `alpha` and `regime` |
     | `answer` | what the numbers say, in sentences |
@@ -44,6 +46,10 @@ class Phase(Answer):
     location: dict[str, Any] | None
     best: BestLambda | None
     widths: dict[str, dict[str, float]] | None
+    outputs: list[int] | None
+    critical_loads: Array | None
+    directions: list[str] | None
+    at_width: list[dict[str, Any]]
     representation: list[dict[str, Any]]
     pairs: list[dict[str, Any]]
     tasks: list[str]
@@ -58,9 +64,13 @@ class Phase(Answer):
             found,
             critical=critical_of(found["critical_load"]) if "critical_load" in found else None,
             curves=PhaseCurves.of_curves(found["curves"], asked["lam"], asked["alpha"]) if "curves" in found else None,
-            location=found.get("location", own),
+            location=found.get("location", found.get("place", own)),
             best=BestLambda.of(found["best_lambda"]) if found.get("best_lambda") else None,
             widths=dict(zip(("own", "best"), found["widths"])) if found.get("widths") else None,
+            outputs=found.get("outputs"),
+            critical_loads=np.array(found["direction_loads"]["alpha_c"], dtype=float) if "direction_loads" in found else None,
+            directions=(found.get("place") or {}).get("directions"),
+            at_width=found.get("at_width", []),
             representation=found.get("representation", []),
             pairs=[_pair(pair, about["tasks"]) for pair in found.get("pairs", [])],
             **about,
@@ -69,7 +79,9 @@ class Phase(Answer):
 
     @property
     def regime(self) -> str | None:
-        """The regime of the width, as `lam` grows."""
+        """The regime of the width, as `lam` grows; of heads with several outputs where all directions agree."""
+        if self.directions is not None:
+            return self.directions[0] if len(set(self.directions)) == 1 else None
         return None if self.location is None else self.location.get("regime")
 
     def to_pandas(self) -> Any:
@@ -80,14 +92,21 @@ class Phase(Answer):
         """Forgetting of task 1 against the load, with the regimes behind it and the width as a line; the similarity of every pair."""
         if not self.pairs:
             return _plotting.phase(self, ax)
+        if "critical_loads" in self.pairs[0]:
+            values = {f"{pair['first']} → {pair['second']}": float(pair["critical_loads"][0]) for pair in self.pairs}
+            return _plotting.bars(values, "first critical load of every pair", ax)
         values = {f"{pair['first']} → {pair['second']}": float(pair["gamma_sim"]) for pair in self.pairs}
         return _plotting.bars(values, "similarity γ_{sim} of every pair", ax)
 
 
 def _pair(pair: dict[str, Any], names: list[str]) -> dict[str, Any]:
     """A pair of tasks by their names."""
-    critical, location = critical_of(pair["critical_load"]), pair["location"] or {}
     row = dict(zip(("first", "second"), named((pair["first"], pair["second"]), names)))
+    if pair["direction_loads"] is not None:
+        place = pair["place"] or {}
+        loads = np.array(pair["direction_loads"]["alpha_c"], dtype=float)
+        return row | {"critical_loads": loads} | {name: place[name] for name in ("alpha", "directions") if name in place}
+    critical, location = critical_of(pair["critical_load"]), pair["location"] or {}
     row |= {name: getattr(critical, name) for name in ("gamma_sim", "alpha_c", "alpha_c_gamma_sim")}
     return row | {name: location[name] for name in ("alpha", "regime") if name in location}
 

@@ -115,8 +115,9 @@ def advise(
 def phase(
     tasks: Any, *, alpha: str | float | Numbers = "0.1:10:60", lam: float | Numbers = float("inf"), sigma: float = 1.0,
     sigma_readout: float | None = None, readout_norm: float | None = None, beta: float = float("inf"),
-    activation: str = "relu", rescale_labels: bool = False, pair: tuple[int | str, int | str] | None = None,
-    pairs: bool = False, width: float | None = None, representation: bool = False, progress: bool | Listener = False,
+    activation: str = "relu", heads: str = "exact", rescale_labels: bool = False,
+    pair: tuple[int | str, int | str] | None = None, pairs: bool = False, width: float | None = None,
+    representation: bool = False, progress: bool | Listener = False,
 ) -> Phase:
     """Tasks with a readout each against the load, and the place of a width in the diagram of two of them: as `ebbing phase` does.
 
@@ -132,6 +133,7 @@ def phase(
     | `readout_norm` | bound on the norm |a|^2/N of every readout: nothing diverges any more |
     | `beta` | inverse temperature; inf interpolates the training data, anything else is reported as curves alone |
     | `activation` | nonlinearity: relu, linear, erf or gelu |
+    | `heads` | the factors of heads with several outputs (more than two classes each): exact or symmetric |
     | `rescale_labels` | scale labels so that Y'K^-1 Y/P = 1, which the gamma_sim law assumes |
     | `pair` | two of the tasks, by name or number, in the order learned |
     | `pairs` | every pair of the tasks, in the order learned: similarity, critical load and, with width, the regime |

@@ -62,7 +62,8 @@ fn gram(kernel: &Kernel, x: MatRef<'_, f64>, x2: Option<MatRef<'_, f64>>) -> ebb
     }
 }
 
-fn kind_named(name: &str) -> ebbing::Result<KernelKind> {
+/// A kind of kernel by its word.
+pub fn kind_named(name: &str) -> ebbing::Result<KernelKind> {
     Ok(match name {
         "nngp" => KernelKind::Nngp,
         "ntk" => KernelKind::Ntk,

@@ -12,6 +12,7 @@ mod run;
 mod show;
 mod single_head;
 mod statistics;
+mod two_heads;
 mod values;
 
 use pyo3::prelude::*;
@@ -21,7 +22,8 @@ use pyo3::prelude::*;
 mod _ebbing {
     #[pymodule_export]
     use super::data::{
-        Source, by_class, interpolated, load_tasks, prepared, save_tasks, target_columns, whole_targets, with_context,
+        Source, by_class, interpolated, load_tasks, prepared, save_tasks, target_columns, task_of_sums, whole_targets,
+        with_context,
     };
     #[pymodule_export]
     use super::errors::NumericalError;
@@ -41,6 +43,8 @@ mod _ebbing {
     use super::single_head::SingleHead;
     #[pymodule_export]
     use super::statistics::{fit_forgetting, metrics, scored, variance_explained};
+    #[pymodule_export]
+    use super::two_heads::TwoHeads;
 
     use super::*;
 

@@ -114,6 +114,10 @@ fn everything(answer: &Answer) -> Json {
             let curves: Vec<SequenceCurve> = place.curves.iter().cloned().map(SequenceCurve::from).collect();
             found["curves"] = json!(curves);
         }
+        Answer::Phase(PhaseAnswer::Outputs(place)) => {
+            let curves: Vec<SequenceCurve> = place.curves.iter().cloned().map(SequenceCurve::from).collect();
+            found["curves"] = json!(curves);
+        }
         _ => {}
     }
     found

@@ -97,8 +97,11 @@ def test_several_target_columns():
     Y = rng.normal(size=(12, 3))
     network = ebbing.SingleHead([(X, Y), (X[::-1] + 1, Y)])
     assert network.mean(X).shape == (12, 3) and network.sample(X, 2).shape == (2, 12, 3)
-    with pytest.raises(ValueError, match="one target column"):
-        ebbing.MultiHead([(X, Y)], alpha=0.5)
+    heads = ebbing.MultiHead([(X, Y), (X[::-1] + 1, Y)], alpha=0.5, lam=3.0)
+    assert heads.outputs == [3, 3] and heads.u1.shape == (2, 2, 3, 3)
+    assert heads.mean(X, 1).shape == (12, 3) and heads.covariance(X, 2).shape == (12, 3, 3)
+    with pytest.raises(ValueError, match="derived for one output per head"):
+        heads.hidden_kernel(X)
 
 
 BAD = {

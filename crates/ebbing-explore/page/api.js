@@ -1,15 +1,11 @@
 // Requests to the server. Only the newest request of a page counts; older ones are dropped.
 
 const id = Array.from(crypto.getRandomValues(new Uint32Array(2)), (n) => n.toString(36)).join("");
-/** Of the requests of one page the one with the largest number counts. A reload is another page. */
 let last = 0;
-/** A request that takes longer than this is left when the user moves on; a shorter one is waited for. */
 const PATIENCE = 150;
-/** Longer than any state that the server reads, but short enough that it answers with an error message. */
 const LONGEST = 8000;
 const GONE = "The server does not answer: is ebbing explore still running?";
 
-/** What the server sends, or an error message. */
 async function heard(promise) {
   try {
     return await promise;
@@ -18,21 +14,20 @@ async function heard(promise) {
   }
 }
 
-/** An answer that is not a refusal. */
 async function answer(address, options) {
   const response = await heard(fetch(address, options));
   if (!response.ok) throw new Error((await heard(response.text())).trim() || `The server refuses this (${response.status}).`);
   return response;
 }
 
-/** One view of one state; reports progress, ends with the result or throws an error message. Requests `as` something else overtake only each other. */
-export async function ask(view, state, { signal, progress = () => {}, as = "" } = {}) {
+/** The answer to one question of one state; reports progress, ends with the result or throws an error message. Requests `as` something else overtake only each other. */
+export async function ask(question, state, { signal, progress = () => {}, as = "", first = false } = {}) {
   last += 1;
   const query = new URLSearchParams(state.slice(0, LONGEST));
   query.append("page.id", `${id}${as}`);
   query.append("page.number", String(last));
-  if (window.innerWidth < 700) query.append("page.narrow", "1");
-  const response = await answer(`/api/view/${view}?${query}`, { signal });
+  if (first) query.append("page.first", "1");
+  const response = await answer(`/api/answer/${question}?${query}`, { signal });
   const reader = response.body.getReader();
   const decoder = new TextDecoder();
   let text = "";
@@ -43,7 +38,7 @@ export async function ask(view, state, { signal, progress = () => {}, as = "" } 
     text = lines.pop();
     for (const line of lines) {
       const result = JSON.parse(line);
-      if (result.progress) progress(result.progress);
+      if (result.progress) progress(result.progress, result.share);
       else if (result.refused) throw new Error(result.refused);
       else if (result.left) throw new DOMException("overtaken", "AbortError");
       else return result;
@@ -58,8 +53,8 @@ export class Newest {
     Object.assign(this, handlers);
   }
 
-  send(view, state) {
-    this.next = { view, state };
+  send(state) {
+    this.next = { state };
     if (!this.under) return this.begin();
     const left = PATIENCE - (performance.now() - this.since);
     clearTimeout(this.timer);
@@ -67,15 +62,20 @@ export class Newest {
     return undefined;
   }
 
+  cancel() {
+    this.next = null;
+    this.under?.abort();
+  }
+
   async begin() {
-    const { view, state } = this.next;
+    const { state } = this.next;
     this.next = null;
     const under = new AbortController();
     this.under = under;
     this.since = performance.now();
     try {
-      const result = await ask(view, state, { signal: under.signal, progress: (step) => this.progress(step) });
-      this.done(view, state, result, performance.now() - this.since);
+      const result = await ask("forecast", state, { signal: under.signal, first: true, progress: (...step) => this.progress(...step) });
+      this.done(state, result, performance.now() - this.since);
     } catch (error) {
       // A newer state has been requested: nothing to report.
       if (error.name !== "AbortError" && !this.next) this.failed(state, error.message);
@@ -99,7 +99,7 @@ export async function made(address) {
   return heard(response.blob());
 }
 
-/** Sends a file; returns the name that the server knows it by. */
+/** Sends a file; returns the name that the server knows it by, and how many classes it has where it is one set of several. */
 export async function sendFile(file, largest) {
   if (file.size > largest) {
     const mib = (n) => `${Math.round(n / 1048576)} MiB`;
@@ -110,5 +110,5 @@ export async function sendFile(file, largest) {
   const json = response.headers.get("content-type") === "application/json";
   const result = await heard(json ? response.json() : response.text());
   if (!response.ok) throw new Error(result.refused ?? result);
-  return result.name;
+  return result;
 }

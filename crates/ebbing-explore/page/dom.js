@@ -1,6 +1,6 @@
 // Elements, numbers and tables.
 
-/** An element with attributes (on… are listeners, data and aria as they are written) and children. */
+/** An element with attributes (on… are listeners, the others as they are written) and children. */
 export function el(tag, attributes = {}, ...children) {
   const made = document.createElement(tag);
   for (const [name, value] of Object.entries(attributes)) {
@@ -8,19 +8,28 @@ export function el(tag, attributes = {}, ...children) {
     else if (value === true) made.setAttribute(name, "");
     else if (value !== false && value !== null && value !== undefined) made.setAttribute(name, value);
   }
-  made.append(...children.flat().filter((child) => child !== null && child !== undefined));
+  made.append(...children.flat().filter((child) => child !== null && child !== undefined && child !== false));
   return made;
 }
 
-/**
- * Fills a box anew. What had the focus in it has it again, by its `data-focus` or `data-key`; where it cannot, what its
- * `data-else` names.
- */
+/** A line of small print. */
+export const hint = (words, id) => el("p", { class: "hint", id }, words);
+
+export const $ = (id) => document.getElementById(id);
+
+/** Sentences that the program has made HTML, and safe whatever names they hold. */
+export function said(tag, html, attributes = {}) {
+  const made = el(tag, attributes);
+  made.innerHTML = Array.isArray(html) ? html.join(" ") : html;
+  return made;
+}
+
+/** Fills a box anew. What had the focus in it has it again, by its `data-focus`; where it cannot, what its `data-else` names. */
 export function refill(box, ...children) {
   const held = box.contains(document.activeElement) ? document.activeElement.dataset : {};
-  box.replaceChildren(...children);
-  const named = (name) => name && [...box.querySelectorAll("[data-focus], [data-key]")].find((e) => (e.dataset.focus ?? e.dataset.key) === name);
-  const same = named(held.focus ?? held.key);
+  box.replaceChildren(...children.flat().filter(Boolean));
+  const named = (name) => name && [...box.querySelectorAll("[data-focus]")].find((e) => e.dataset.focus === name);
+  const same = named(held.focus);
   (same?.disabled === false || !held.else ? same : named(held.else))?.focus();
 }
 
@@ -36,40 +45,15 @@ export function significant(value) {
   return text.replaceAll("-", "−").replace("e+", "e");
 }
 
-/** A cell that shows a number and carries it whole. */
-export function number(value) {
-  return el("td", { class: "n", "data-value": value === null || value === undefined ? "" : String(value) }, significant(value));
-}
+/** A share in per cent, without digits that no range carries. */
+export const percent = (share) => String(Math.round(100 * share) || 0).replace("-", "−");
+export const between = ([low, high]) => `${percent(low)} to ${percent(high)}`;
 
-/** A table with a caption; rows are lists of cells or of words, and the first word is the row's head. */
-export function table(caption, heads, rows, name) {
-  const cell = (c, k) => (c instanceof Node ? c : k ? el("td", {}, String(c)) : rowHead(String(c)));
-  const numeric = (k) => rows.some((row) => row[k] instanceof Node && row[k].classList.contains("n"));
-  const head = heads.map((h, k) => el("th", { scope: "col", class: k > 0 && numeric(k) ? "n" : null }, h));
-  return el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": caption },
-    el("table", { "data-table": name },
-      el("caption", {}, caption),
-      el("thead", {}, el("tr", {}, head)),
-      el("tbody", {}, rows.map((row) => el("tr", {}, row.map(cell))))));
-}
+/** Bytes as people say them. */
+export const size = (b) => (b < 1e3 ? `${b} bytes` : b < 1e6 ? `${Math.round(b / 1e3)} kB` : b < 1e9 ? `${Math.round(b / 1e6)} MB` : `${(b / 1e9).toFixed(1)} GB`);
 
-/** The head of a row; one that is `long` breaks between its words. */
-export function rowHead(words, long = false) {
-  return el("th", { scope: "row", class: long ? "wrap" : null }, words);
-}
+/** Its own name, or its number. */
+export const called = (names, s) => (names[s] ? names[s].replace(/^task (\d+)$/, "Task $1") : `Task ${s + 1}`);
 
-/** A matrix of tasks: after each task downwards, on each task to the right. */
-export function matrix(caption, values, name, learned = true) {
-  const heads = ["after task", ...values[0].map((_, s) => `on ${s + 1}`)];
-  const rows = values.map((row, t) => [String(t + 1), ...row.map((v, s) => (learned && s > t ? el("td") : number(v)))]);
-  return table(caption, heads, rows, name);
-}
-
-/** Sentences as a list; the report has made them HTML, and safe whatever names they hold. */
-export function sentences(all) {
-  return el("ul", { class: "answer" }, all.map((sentence) => {
-    const item = el("li");
-    item.innerHTML = sentence;
-    return item;
-  }));
-}
+/** At most so many letters. */
+export const short = (name, most) => (name.length > most ? `${name.slice(0, most - 1)}…` : name);

@@ -1,114 +1,100 @@
-// The tasks: where they come from, what is in them, what they look like.
+// How much does each task lose? A small line for every task, from when it is learned to the end.
 
-import { choice, count, declared, fallback, folded, group, slider, toggle } from "./controls.js";
-import { el, significant, table } from "./dom.js";
+import { called, percent, short } from "./dom.js";
+import { dot, line, path, scale, text } from "./figures.js";
 
-/** Steps of the sliders of shares, which reach from 0 to 1. */
-const SHARES = { to: 1, step: 0.01 };
-/** Keys of the views that number the tasks or go by their sizes. */
-const OF_TASKS = ["phase.pair", "phase.width"];
+const MOST = 20;
 
-/** Names of fields with a property. */
-const named = (app, which) => [...app.fields.values()].filter((field) => !field.name.includes(".") && which(field)).map(({ name }) => name);
-/** Keys that say which tasks there are: those that requests declare under headings of their own. */
-const ofTasks = (app) => named(app, ({ group }) => group);
-const ofProtocols = (app) => named(app, ({ belongs }) => belongs?.name === "protocol");
-
-export function controls(app) {
-  const own = app.state.get("tasks");
-  const protocol = app.state.get("protocol") ?? fallback(app, "protocol");
-  if (!own) return [origin(app), drawing(app, protocol), ratios(app, protocol), preparation(app, false)].filter(Boolean);
-  const seed = group("What is drawn", count(app, "seed"));
-  // A recipe has its own preparation of inputs.
-  return own.toLowerCase().endsWith(".toml") ? [origin(app), seed] : [origin(app), preparation(app, true), seed];
+function series(result, before) {
+  const { forecast } = result.answer;
+  const { accuracy } = forecast.trained;
+  const old = new Map((before?.order ?? []).map((task, s) => [task, s]));
+  return result.order.map((task, s) => {
+    const after = accuracy.mean.slice(s).map((row) => row[s]);
+    const was = old.has(task) && before.answer.forecast.trained && before.order.length === result.order.length ? old.get(task) : -1;
+    const ghost = was < 0 ? [] : before.answer.forecast.trained.accuracy.mean.slice(was).map((row) => row[was]);
+    return { s, task, name: called(forecast.tasks, s), after, ghost: { from: was, after: ghost }, lost: after[0] - after.at(-1) };
+  });
 }
 
-/** A data set, or a file of one's own. */
-function origin(app) {
-  const own = app.state.get("tasks");
-  const now = own ? `file ${own}` : `data ${app.state.get("data") ?? "mnist-sample"}`;
-  const options = [
-    ...app.origins.data.map(({ name, title }) => [`data ${name}`, title]),
-    ...app.origins.files.map((name) => [`file ${name}`, name]),
-  ];
-  const select = el("select", { id: "origin", "data-focus": "origin", "aria-label": "Where the tasks come from", onchange: () => {
-    const [kind, ...rest] = select.value.split(" ");
-    const name = rest.join(" ");
-    const cleared = Object.fromEntries([...ofTasks(app), ...OF_TASKS].map((key) => [key, ""]));
-    app.set(kind === "file" ? { ...cleared, tasks: name } : { ...cleared, data: name, protocol: "permuted", examples: "300", "test-examples": "200" }, true);
-  } }, options.map(([value, words]) => el("option", { value, selected: value === now }, words)));
-  const input = el("input", { type: "file", id: "file", "data-focus": "file", accept: ".npz,.csv,.tsv,.toml", onchange: () => input.files.length && app.take([...input.files]) });
-  return group("Where tasks come from", el("p", {}, select),
-    el("p", {}, el("label", { for: "file" }, "Your own tasks (.npz, .csv) or a recipe (.toml): choose a file or drop it on the page "), input));
+/** What the page draws of an answer. */
+export function drawing(result, before, compact = false) {
+  const all = series(result, before);
+  const many = all.length;
+  const shown = many > MOST ? [...all].sort((a, b) => b.lost - a.lost).slice(0, MOST).sort((a, b) => a.s - b.s) : all;
+  const worst = all.reduce((a, b) => (b.lost > a.lost ? b : a));
+  const { chance } = result.answer.forecast.trained;
+  return (width) => {
+    const across = Math.min(shown.length, compact || width < 500 ? 5 : shown.length > 10 ? 10 : Math.max(5, shown.length));
+    const rows = Math.ceil(shown.length / across);
+    const [left, gap, high] = [34, width < 500 ? 8 : 16, compact ? 150 : rows > 1 ? 150 : 220];
+    const wide = (width - left - (across - 1) * gap) / across;
+    const points = [];
+    let body = "";
+    for (let r = 0; r < rows; r += 1) {
+      const y = scale([0, 100], [r * (high + 24) + high - 22, r * (high + 24) + 34]);
+      for (const v of [0, 50, 100]) body += line(left, y(v), width, y(v), v ? "rule" : "axis") + text(left - 8, y(v) + 4, v, "s", "end");
+      body += line(left, y(100 * chance), width, y(100 * chance), "chance");
+      for (let c = 0; c < across && r * across + c < shown.length; c += 1) {
+        const { s, name, after, ghost, lost } = shown[r * across + c];
+        const x0 = left + c * (wide + gap);
+        const x = scale([1, many], [x0 + 8, x0 + wide - (width < 500 ? 8 : 26)]);
+        const look = lost === worst.lost && lost > 0.005 ? "loss" : "grey";
+        body += text(x0, r * (high + 24) + 12, short(name, Math.max(3, Math.floor(wide / 7.6))), "b");
+        if (ghost.after.length) body += path(ghost.after.map((v, k) => [x(ghost.from + 1 + k), y(100 * v)]), "ghost");
+        const own = after.map((v, k) => [x(s + 1 + k), y(100 * v)]);
+        body += path(own, look) + dot(...own[0], 3, `${look} fill`) + dot(...own.at(-1), 4, `${look} fill`);
+        own.forEach(([px, py], k) => points.push({ x: px, y: py, say: `${name}: ${percent(after[k])} % after task ${s + 1 + k}` }));
+        if (wide > 52) {
+          const [[bx, by], [ex, ey]] = [own[0], own.at(-1)];
+          if (after.length > 1) body += text(bx - 2, by - 8, percent(after[0]), "s");
+          // Below its point where it would lie on the first one.
+          const close = after.length > 1 && ex - bx < 26 && Math.abs(ey - by) < 24;
+          body += text(ex, close ? Math.min(y(0) - 2, ey + 18) : ey - 9, percent(after.at(-1)), `b ${look === "loss" ? "loss" : ""}`, after.length > 1 ? "middle" : "end");
+        }
+      }
+      body += text(left, r * (high + 24) + high - 4, many > 1 ? `after task 1 … ${many}` : "after the task", "s");
+    }
+    body += text(width, rows * (high + 24) - 28, width < 500 ? `dashed: guessing, ${percent(chance)} %` : `test accuracy in %; dashed: guessing, ${percent(chance)} %`, "s", "end");
+    return { height: rows * (high + 24) - 20, body, points };
+  };
 }
 
-function drawing(app, protocol) {
-  // Another number of tasks has other orders and pairs; another protocol has other keys.
-  const numbered = { order: "", "phase.pair": "" };
-  const others = Object.fromEntries([...ofProtocols(app), "length"].map((key) => [key, ""]));
-  const chosen = choice(app, "protocol", { also: () => ({ ...others, ...numbered }) });
-  return group("How they are drawn", chosen,
-    protocol === "partial-split" ? null : count(app, "length", { min: 1, max: 50, also: numbered }),
-    count(app, "examples", { min: 2, max: 5000 }),
-    count(app, "test-examples", { min: 0, max: 5000 }),
-    count(app, "seed"));
-}
+export const question = {
+  id: "tasks",
+  title: "How much does each task lose?",
+  skeleton: 224,
+  make(app) {
+    const result = app.forecast;
+    if (!result) return null;
+    const { forecast } = result.answer;
+    if (!forecast.trained) {
+      return { lead: result.sentences[0], finding: result.sentences[0], draw: losses(forecast), cap: "Training-loss forgetting of the theory: 0 is remembered, 1 as bad as answering 0. With test data of classes a forecast says what trained networks lose." };
+    }
+    const finding = result.figures.find((f) => f.name === "accuracy")?.finding ?? "";
+    const many = forecast.tasks.length > MOST ? ` Drawn are the ${MOST} of ${forecast.tasks.length} tasks that lose most.` : "";
+    const dashes = app.ghost ? " Pale: the state before." : "";
+    return { lead: finding, finding, draw: drawing(result, app.ghost), cap: `Forecast accuracy of trained networks on held-out data, after each task.${many}${dashes}` };
+  },
+  from: "forecast",
+  said: (result) => [...result.said.theory, ...result.notes],
+  tables: /./,
+};
 
-/** What belongs to the protocol: shares on sliders, everything else as it is declared. */
-function ratios(app, protocol) {
-  const keys = ofProtocols(app).filter((key) => protocol in app.fields.get(key).belongs.words);
-  const kind = { number: (key) => slider(app, key, SHARES), count: (key) => count(app, key, { min: 1 }), switch: (key) => toggle(app, key) };
-  return keys.length ? group("Of this protocol", ...keys.map((key) => kind[declared(app, key).kind](key))) : null;
-}
-
-/** Images of a data set are prepared unless turned off, your own inputs only as requested. */
-function preparation(app, own) {
-  const keys = own ? ["whiten", "norm"] : ["no-whiten", "no-norm"];
-  const prepared = ["center", ...keys, "context", "intermediate"];
-  return folded(app, "preparation", "More: preparation, context, data sets in between", prepared,
-    group("Preparation of inputs", choice(app, "center"), ...keys.map((key) => toggle(app, key))),
-    group("Steps afterwards",
-      count(app, "context", { min: 1, max: 1000 }),
-      count(app, "intermediate", { min: 1, max: 20, also: { order: "", "phase.pair": "" } })));
-}
-
-export function show(app, answer) {
-  return [
-    ...answer.problems.map((sentence) => el("p", { class: "bad" }, sentence)),
-    ...answer.warnings.map((sentence) => el("p", { class: "note" }, sentence)),
-    el("div", { class: "tasks" }, answer.tasks.map(task)),
-    ...(answer.common ? [el("p", { class: "note", id: "common" }, answer.common)] : []),
-    ...answer.notes.map((sentence) => el("p", { class: "note" }, sentence)),
-    table("What would be computed, and what it would cost on this machine", ["command", "time", "memory", "what"],
-      answer.computations.map((c) => (c.refused
-        ? [c.command, "–", "–", el("td", { class: "wrap" }, c.refused)]
-        : [c.command, el("td", { class: "n" }, c.time), el("td", { class: "n" }, c.memory), el("td", { class: "wrap" }, c.what)])), "costs"),
-  ];
-}
-
-function task({ summary, images }, t) {
-  return el("article", { class: "task" }, el("h2", {}, `Task ${t + 1}${summary.name && summary.name !== `task ${t + 1}` ? `: ${summary.name}` : ""}`),
-    images ? el("div", { class: "thumbs" }, images.examples.map((image) => thumb(image, images.side, t))) : el("p", { class: "note" }, "Inputs are no square images."),
-    el("p", {}, `${summary.p} examples, ${summary.p_test} for testing, ${summary.dim} inputs`),
-    el("p", { "data-counts": t + 1 }, targets(summary.targets)));
-}
-
-function targets(columns) {
-  const answer = columns.map((column) => (column.values
-    ? column.values.map(([value, n]) => `${n} × ${significant(value)}`).join(", ")
-    : `${significant(column.range[0])} … ${significant(column.range[1])}`));
-  return answer.length === 1 ? `targets: ${answer[0]}` : `${answer.length} target columns, the first: ${answer[0]}`;
-}
-
-function thumb({ pixels, target }, side, t) {
-  const words = target.length === 1 ? significant(target[0]) : `column ${target.indexOf(Math.max(...target)) + 1}`;
-  const canvas = el("canvas", { width: side, height: side, role: "img", "aria-label": `An example of task ${t + 1} as the task sees it, target ${words}` });
-  const context = canvas.getContext("2d");
-  const image = context.createImageData(side, side);
-  for (let k = 0; k < side * side; k += 1) {
-    const gray = Number.parseInt(pixels.slice(2 * k, 2 * k + 2), 16);
-    image.data.set([gray, gray, gray, 255], 4 * k);
-  }
-  context.putImageData(image, 0, 0);
-  return canvas;
+function losses(forecast) {
+  const rows = forecast.forgetting?.mean ?? [];
+  return (width) => {
+    const x = scale([1, Math.max(2, rows.length)], [40, width - 90]);
+    const y = scale([0, 1.5], [200, 16]);
+    let body = "";
+    const points = [];
+    for (const v of [0, 0.5, 1, 1.5]) body += line(40, y(v), width - 90, y(v), v ? "rule" : "axis") + text(32, y(v) + 4, v, "s", "end");
+    rows.forEach((_, s) => {
+      const own = rows.slice(s).map((row, k) => [x(s + 1 + k), y(Math.min(1.5, row[s])), row[s]]);
+      body += path(own, s ? "grey" : "loss") + dot(...own.at(-1), 4, s ? "grey fill" : "loss fill");
+      if (rows.length <= 10) body += text(own.at(-1)[0] + 8, own.at(-1)[1] + 4, short(called(forecast.tasks, s), 10), "s");
+      own.forEach(([px, py, v], k) => points.push({ x: px, y: py, say: `${called(forecast.tasks, s)}: F ${v.toPrecision(3)} after task ${s + 1 + k}` }));
+    });
+    return { height: 228, body: body + text(40, 222, "tasks learned", "s"), points };
+  };
 }

@@ -97,6 +97,11 @@ impl Cache {
         Ok(value)
     }
 
+    /// The most bytes that are kept.
+    pub fn bound(&self) -> usize {
+        self.bound
+    }
+
     /// Bytes in use.
     pub fn bytes(&self) -> usize {
         self.kept().bytes

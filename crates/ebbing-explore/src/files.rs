@@ -22,6 +22,16 @@ pub enum Content {
     Recipe(Box<Recipe>),
 }
 
+impl Content {
+    /// How many classes there are, where it is one set of several and no sequence of tasks yet.
+    pub fn classes_of_one_set(&self) -> Option<usize> {
+        match self {
+            Content::Tasks(tasks) => tasks.one_set().map(|_| tasks.columns()),
+            Content::Recipe(_) => None,
+        }
+    }
+}
+
 /// A file by its name.
 #[derive(Debug, Clone)]
 pub struct OwnFile {
@@ -66,9 +76,9 @@ impl Files {
         self.dropped.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The names that the page can use, the one given at the start first.
-    pub fn names(&self) -> Vec<String> {
-        self.given.iter().chain(&*self.dropped()).map(|file| file.name.clone()).collect()
+    /// The files that the page can use, the one given at the start first.
+    pub fn all(&self) -> Vec<OwnFile> {
+        self.given.iter().chain(&*self.dropped()).cloned().collect()
     }
 
     /// The file with a name.
@@ -83,13 +93,14 @@ impl Files {
         })
     }
 
-    /// Adds a file that was dropped on the page.
+    /// Adds a file that was dropped on the page: its name, and how many classes it has where it is one set of several.
     ///
     /// # Errors
     /// Errors of the library's readers, with the file's name as the user knows it.
-    pub fn take(&self, name: &str, bytes: &[u8]) -> Result<String> {
+    pub fn take(&self, name: &str, bytes: &[u8]) -> Result<(String, Option<usize>)> {
         let name = plain_name(name);
         let content = read(&name, bytes)?;
+        let classes = content.classes_of_one_set();
         let file = OwnFile { path: name.clone(), hash: hash(bytes), name: name.clone(), content };
         let mut dropped = self.dropped();
         dropped.retain(|old| old.name != name);
@@ -97,7 +108,7 @@ impl Files {
         if dropped.len() > KEPT {
             dropped.remove(0);
         }
-        Ok(name)
+        Ok((name, classes))
     }
 }
 
@@ -123,6 +134,7 @@ fn read(name: &str, bytes: &[u8]) -> Result<Content> {
     let ending = Path::new(name).extension().and_then(|ending| ending.to_str()).unwrap_or_default().to_lowercase();
     match ending.as_str() {
         "toml" => recipe(name, bytes),
+        "mat" => stored(name, "mat", bytes),
         "npz" => {
             // The reader in memory refuses it before anything is written to disk; the loader reads files.
             let _: Vec<(String, Array)> = parse_npz(bytes, Path::new(name))?;
@@ -130,7 +142,7 @@ fn read(name: &str, bytes: &[u8]) -> Result<Content> {
         }
         "csv" | "tsv" => stored(name, &ending, bytes),
         other => {
-            let expected = "the page takes .npz and .csv files of tasks, and .toml recipes";
+            let expected = "the page takes .npz, .mat and .csv files of tasks or features, and .toml recipes";
             Err(Error::file(name, "the ending", format!(".{other}"), expected))
         }
     }
@@ -196,11 +208,12 @@ mod tests {
     fn files_are_known_by_name_and_bounded() {
         let files = Files::default();
         let bytes = npz();
-        assert_eq!(files.take("../../etc/my tasks.npz", &bytes).unwrap(), "my_tasks.npz");
+        let names = || files.all().iter().map(|file| file.name.clone()).collect::<Vec<_>>();
+        assert_eq!(files.take("../../etc/my tasks.npz", &bytes).unwrap(), ("my_tasks.npz".into(), None));
         let Content::Tasks(tasks) = files.named("my_tasks.npz").unwrap().content else { panic!("tasks") };
         assert_eq!((tasks.tasks.len(), tasks.settings.files[0].file.as_str()), (2, "my_tasks.npz"));
         (0..10).for_each(|k| drop(files.take(&format!("{k}.npz"), &bytes).unwrap()));
-        assert_eq!(files.names(), ["6.npz", "7.npz", "8.npz", "9.npz"]);
+        assert_eq!(names(), ["6.npz", "7.npz", "8.npz", "9.npz"]);
         let gone = files.named("my_tasks.npz").unwrap_err().to_string();
         assert!(gone.contains("drop it on the page again"), "{gone}");
         assert!(files.named("/etc/passwd").is_err());
@@ -223,7 +236,7 @@ mod tests {
             let said = refused(name, bytes);
             assert!(said.contains(words) && !said.contains("/tmp"), "{said}");
         }
-        assert!(files.names().is_empty());
+        assert!(files.all().is_empty());
         assert_eq!(plain_name("..\\..\\"), "tasks.npz");
     }
 }

@@ -23,9 +23,9 @@ struct Lines {
 pub struct Writer(Sender<Bytes>);
 
 impl Writer {
-    /// Sends a step, if there is room.
-    pub fn progress(&self, step: &str) {
-        let _ = self.0.try_send(line(&serde_json::json!({ "progress": step })));
+    /// Sends a step and the share of the work that is done before it, if there is room.
+    pub fn progress(&self, step: &str, share: f64) {
+        let _ = self.0.try_send(line(&serde_json::json!({ "progress": step, "share": share })));
     }
 
     /// Sends the result.

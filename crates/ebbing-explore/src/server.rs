@@ -1,12 +1,12 @@
 //! The server: routes, answers, shutdown.
 
+use crate::answers::{self, App, Asked, QUESTIONS, data, take};
 use crate::assets::ASSETS;
 use crate::desk::work;
 use crate::files::LARGEST;
 use crate::guard::guard;
 use crate::lines::lines;
-use crate::state::{FIRST, State, VIEWS};
-use crate::views::{App, Asked, advise, forecast, phase, take, tasks};
+use crate::state::{FIRST, State};
 use axum::Router;
 use axum::body::{Body, Bytes, HttpBody};
 use axum::extract::{Path, RawQuery, Request, State as Shared};
@@ -24,14 +24,11 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::Instant;
 
-/// Requested like a view: the best order of the tasks.
-const BEST: &str = "best";
-
 /// Serves until the program is stopped.
 ///
 /// # Errors
 /// Where the operating system does not let it serve.
-pub fn serve(listener: TcpListener, app: App, port: u16) -> ebbing::Result<()> {
+pub fn serve(listener: TcpListener, app: App, port: u16, first: &str) -> ebbing::Result<()> {
     let failed = |e: std::io::Error| Error::io("127.0.0.1", e);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(failed)?;
     let served = runtime.block_on(async {
@@ -39,14 +36,26 @@ pub fn serve(listener: TcpListener, app: App, port: u16) -> ebbing::Result<()> {
         // The last part of an answer must not wait for more.
         let nodelay = |stream: &mut tokio::net::TcpStream| drop(stream.set_nodelay(true));
         let listener = tokio::net::TcpListener::from_std(listener)?.tap_io(nodelay);
+        let app = Arc::new(app);
+        tokio::spawn(prepare(app.clone(), first.to_string()));
         tokio::select! {
-            served = axum::serve(listener, router(Arc::new(app), port)).into_future() => served,
+            served = axum::serve(listener, router(app, port)).into_future() => served,
             () = stopped() => Ok(()),
         }
     });
     // Running computations end with the program.
     runtime.shutdown_background();
     served.map_err(failed)
+}
+
+/// Computes what the page asks for first while the browser is on its way.
+async fn prepare(app: Arc<App>, address: String) {
+    let Ok(state) = State::read(&address, &app.files) else { return };
+    let job = move |app: &App, context: &Context| {
+        answers::answer(QUESTIONS[0], &Asked { app, state: &state, first: true, context }).map(|_| ())
+    };
+    // What is wrong with it the page hears when it asks itself.
+    let _ = computed(&app, Context::new(), false, job).await;
 }
 
 /// Waits for Ctrl-C or a termination signal.
@@ -74,7 +83,7 @@ fn router(app: Arc<App>, port: u16) -> Router {
     }
     router
         .route("/api/start", get(start))
-        .route("/api/view/{view}", get(view))
+        .route("/api/answer/{question}", get(answer))
         .route("/api/files", post(take_file))
         .route("/take/{command}/{file}", get(download))
         .fallback(async || (StatusCode::NOT_FOUND, "There is no such page.\n"))
@@ -91,13 +100,14 @@ fn sentence(error: &Error) -> String {
     said.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
 }
 
-/// What the page needs before anything is computed, and the error in its address, if any.
+/// What the page needs before anything is computed, and the error in its address, if any: perhaps a file that is missing.
 async fn start(Shared(app): Shared<Arc<App>>, RawQuery(query): RawQuery) -> Response {
-    let address = query.unwrap_or_default();
+    let address = About::of(query).state;
     let refused = State::read(&address, &app.files).err().map(|error| sentence(&error));
-    let fields = State::fields();
+    let missing = State::missing(&address, &app.files);
     json_answer(&json!({
-        "first": FIRST, "origins": tasks::origins(&app), "refused": refused, "largest": LARGEST, "fields": fields
+        "first": FIRST, "origins": data::origins(&app), "refused": refused, "missing": missing, "largest": LARGEST,
+        "fields": State::fields()
     }))
 }
 
@@ -105,11 +115,11 @@ fn json_answer(value: &Value) -> Response {
     ([(header::CONTENT_TYPE, "application/json")], value.to_string()).into_response()
 }
 
-/// The parts of a query that are not the page's state: the page, the number of the request, and the screen.
+/// The parts of a query that are not the page's state: the page, the number of the request, and how much of an answer is asked for.
 struct About {
     page: String,
     number: u64,
-    narrow: bool,
+    first: bool,
     state: String,
 }
 
@@ -127,14 +137,14 @@ impl About {
         About {
             page: own.remove("id").unwrap_or_default().chars().take(40).collect(),
             number: own.get("number").and_then(|n| n.parse().ok()).unwrap_or(0),
-            narrow: own.contains_key("narrow"),
+            first: own.contains_key("first"),
             state: state.finish(),
         }
     }
 }
 
-/// A view as lines: progress, then the result, or a sentence.
-async fn view(Shared(app): Shared<Arc<App>>, Path(name): Path<String>, RawQuery(query): RawQuery) -> Response {
+/// An answer as lines: progress, then the result, or a sentence.
+async fn answer(Shared(app): Shared<Arc<App>>, Path(question): Path<String>, RawQuery(query): RawQuery) -> Response {
     let about = About::of(query);
     let (wanted, waiting) = app.desk.take(&about.page, about.number);
     let (writer, body) = lines(waiting);
@@ -142,24 +152,16 @@ async fn view(Shared(app): Shared<Arc<App>>, Path(name): Path<String>, RawQuery(
     tokio::spawn(async move {
         let answer = match state {
             Err(error) => json!({ "refused": sentence(&error) }),
-            Ok(_) if name != BEST && !VIEWS.contains(&name.as_str()) => json!({ "refused": "There is no such view." }),
+            Ok(_) if !QUESTIONS.contains(&question.as_str()) => json!({ "refused": "There is no such question." }),
             Ok(state) => {
                 let progress = writer.clone();
-                let ready = is_ready(&name, &app, &state);
+                let ready = answers::ready(&question, about.first, &app, &state);
                 let context = Context::new().stop(wanted).listen(move |step| {
-                    progress.progress(step.text);
+                    progress.progress(step.text, step.share);
                     ControlFlow::Continue(())
                 });
                 let job = move |app: &App, context: &Context| {
-                    let asked = &Asked { app, state: &state, narrow: about.narrow, context };
-                    match name.as_str() {
-                        "tasks" => tasks::view(asked),
-                        "phase" => phase::view(asked),
-                        "advise" => advise::view(asked),
-                        "take" => take::view(app, &state, context),
-                        BEST => forecast::best(asked),
-                        _ => forecast::view(asked),
-                    }
+                    answers::answer(&question, &Asked { app, state: &state, first: about.first, context })
                 };
                 let begin = Instant::now();
                 match computed(&app, context, ready, job).await {
@@ -175,16 +177,6 @@ async fn view(Shared(app): Shared<Arc<App>>, Path(name): Path<String>, RawQuery(
         writer.finish(&answer).await;
     });
     ([(header::CONTENT_TYPE, "application/x-ndjson")], body).into_response()
-}
-
-fn is_ready(view: &str, app: &App, state: &State) -> bool {
-    match view {
-        "tasks" => tasks::ready(app, state),
-        "phase" => phase::ready(app, state),
-        "advise" => advise::ready(app, state),
-        BEST => false,
-        _ => forecast::ready(app, state),
-    }
 }
 
 /// Computes on a thread of its own: at once if everything heavy is cached, otherwise in its turn. None if nobody waits any more.
@@ -227,7 +219,7 @@ async fn download(
     };
     // A later request of the page does not cancel a download; it ends with its connection.
     let (wanted, _waiting) = app.desk.take(&format!("download {command} {file}"), about.number);
-    let ready = is_ready(&command, &app, &state);
+    let ready = answers::ready(&command, false, &app, &state);
     let job = move |app: &App, context: &Context| take::file(&command, &file, app, &state, context);
     match computed(&app, Context::new().stop(wanted), ready, job).await {
         Some(Ok(taken)) => {
@@ -264,12 +256,12 @@ async fn take_file(Shared(app): Shared<Arc<App>>, RawQuery(query): RawQuery, req
         return refused(StatusCode::PAYLOAD_TOO_LARGE, sentence);
     };
     let read = tokio::task::spawn_blocking(move || match work(|| app.files.take(&name, &bytes)) {
-        Ok(Ok(name)) => Ok(name),
+        Ok(Ok(taken)) => Ok(taken),
         Ok(Err(error)) => Err(sentence(&error)),
         Err(words) => Err(format!("This is a fault of the program, not of your input: {words}")),
     });
     match read.await {
-        Ok(Ok(name)) => json_answer(&json!({ "name": name })),
+        Ok(Ok((name, classes))) => json_answer(&json!({ "name": name, "classes": classes })),
         Ok(Err(sentence)) => refused(StatusCode::UNPROCESSABLE_ENTITY, sentence),
         Err(_) => refused(StatusCode::INTERNAL_SERVER_ERROR, "The file could not be read.".into()),
     }

@@ -3,11 +3,12 @@
 //!
 //! | keys | what they are |
 //! |---|---|
-//! | those of `ebbing forecast` | which tasks, and how they are learned; `tasks` names a file that the page knows |
-//! | `phase.pair`, `phase.lambda`, `phase.width` | two of the tasks, the penalty and the width of the view *Phase* |
-//! | `phase.representation` | whether it shows the hidden layer |
-//! | `advise.keep-forgetting-below`, `advise.budget` | of the view *What to do* |
-//! | `view` | the view that is open |
+//! | those of `ebbing forecast` | which tasks, and how they are learned; `tasks` and `features` name a file that the page knows |
+//! | `phase.pair`, `phase.lambda`, `phase.width` | two of the tasks with a head each, the penalty and the width |
+//! | `phase.representation` | whether the hidden layer is looked at |
+//! | `advise.keep-accuracy-above`, `advise.memory-budget`, … | of what would help |
+//!
+//! Keys that begin with `page.` are the page's own: what it shows of an answer, and nothing that changes one.
 
 use crate::files::{Content, Files, OwnFile};
 use ebbing::data::Places;
@@ -18,15 +19,15 @@ use ebbing::tasks::{PostSteps, unknown_key};
 use ebbing::{Error, Recipe, Result};
 use std::path::Path;
 
-/// Fields that the page does not use: files of this machine, averages over seeds, what the views decide themselves.
-const NOT_HERE: [&str; 7] = ["features", "seeds", "max_p", "theory", "bootstrap", "shuffles", "convention"];
-/// Keys of the views, each behind the name of its request.
-const OF_VIEWS: [(&str, &[&str]); 2] =
-    [("phase", &["pair", "lambda", "width", "representation"]), ("advise", &["keep-forgetting-below", "budget"])];
-/// The views.
-pub const VIEWS: [&str; 5] = ["tasks", "forecast", "phase", "advise", "take"];
-/// What the page shows first: tasks that take only a moment.
-pub const FIRST: &str = "data=mnist-sample&protocol=permuted&length=5&examples=300&test-examples=200";
+/// Fields that the page does not use: averages over seeds, what is shown anyway.
+const NOT_HERE: [&str; 6] = ["seeds", "max_p", "theory", "bootstrap", "shuffles", "convention"];
+/// Keys of the other requests, each behind the name of its request.
+const OF_VIEWS: [(&str, &[&str]); 2] = [
+    ("phase", &["pair", "lambda", "width", "representation"]),
+    ("advise", &["keep-accuracy-above", "lose-at-most", "memory-budget", "keep-forgetting-below", "budget"]),
+];
+/// What the page shows first: what the program shows without arguments.
+pub const FIRST: &str = "data=mnist-sample&protocol=class-incremental&length=5";
 /// The longest address that is read.
 const LONGEST: usize = 4000;
 
@@ -61,12 +62,16 @@ impl State {
         for (key, value) in form_urlencoded::parse(address.as_bytes()) {
             state.set(&key.replace('_', "-"), &value)?;
         }
-        if state.forecast.tasks.tasks.is_none() {
-            // What the page draws unless asked otherwise; its lines and its views all say so.
-            state.forecast.tasks.protocol.get_or_insert(ProtocolKind::Permuted);
+        let asked = &mut state.forecast;
+        if asked.tasks.tasks.is_none() && asked.features.is_empty() {
+            // As the forecast draws them; the lines of every command say so.
+            asked.tasks.protocol.get_or_insert(ProtocolKind::ClassIncremental);
         }
-        state.file =
-            state.forecast.tasks.tasks.as_ref().map(|name| files.named(&name.to_string_lossy())).transpose()?;
+        if asked.features.len() > 1 {
+            return Err(Error::setting("features", asked.features.len(), "must be one file"));
+        }
+        let named = asked.tasks.tasks.as_ref().or(asked.features.first());
+        state.file = named.map(|name| files.named(&name.to_string_lossy())).transpose()?;
         state.check()?;
         Ok(state)
     }
@@ -76,10 +81,6 @@ impl State {
         let value = Value::from(word);
         let known = |view: &str, key: &str| OF_VIEWS.iter().any(|(name, keys)| *name == view && keys.contains(&key));
         match key.split_once('.') {
-            None if key == "view" => match VIEWS.contains(&word) {
-                true => Ok(()),
-                false => Err(Error::setting("view", word, format!("must be one of {}", VIEWS.join(", ")))),
-            },
             None if ForecastRequest::field(key).is_some_and(|field| !NOT_HERE.contains(&field.key)) => {
                 self.forecast.set(key, &value)
             }
@@ -90,7 +91,7 @@ impl State {
                 let own = own.map(|field| Door::Page.name(field.key));
                 let of_views =
                     OF_VIEWS.iter().flat_map(|(view, keys)| keys.iter().map(move |key| format!("{view}.{key}")));
-                let known: Vec<String> = own.chain(of_views).chain(["view".to_string()]).collect();
+                let known: Vec<String> = own.chain(of_views).collect();
                 Err(unknown_key(Path::new("the address"), "a key", key, &known))
             }
         }
@@ -114,9 +115,21 @@ impl State {
         all
     }
 
+    /// The file that an address names and nobody has given, if any.
+    pub fn missing(address: &str, files: &Files) -> Option<String> {
+        let mut pairs = form_urlencoded::parse(address.as_bytes());
+        let named = pairs.find(|(key, _)| key == "tasks" || key == "features")?.1.into_owned();
+        (files.named(&named).is_err() && !named.contains(['/', '\\'])).then_some(named)
+    }
+
+    /// Whether the tasks are features, of which a head alone learns.
+    pub fn of_features(&self) -> bool {
+        !self.forecast.features.is_empty()
+    }
+
     /// Refuses what can be refused before any tasks are drawn.
     fn check(&self) -> Result<()> {
-        self.forecast.tasks.refuse_best_order("the page searches with its button, and its address")?;
+        self.forecast.tasks.refuse_best_order("the page")?;
         if let Some(OwnFile { content: Content::Recipe(_), .. }) = &self.file {
             self.forecast.settings()?;
             self.recipe()?;
@@ -126,7 +139,9 @@ impl State {
             }
             self.forecast.check()?;
         }
-        in_view("phase", self.phase_request().and_then(|request| request.check_fields()))?;
+        if !self.of_features() {
+            in_view("phase", self.phase_request().and_then(|request| request.check_fields()))?;
+        }
         match (&self.phase.pair[..], &self.phase.lambda[..]) {
             ([i, j], [_]) if i != j && *i > 0 && *j > 0 => Ok(()),
             ([_, _], lambdas) if lambdas.len() != 1 => {
@@ -198,6 +213,10 @@ impl State {
     /// # Errors
     /// [`Error::Setting`] for what the phase diagram does not know.
     pub fn phase_request(&self) -> Result<PhaseRequest> {
+        if let Some(name) = self.forecast.features.first() {
+            let expected = "are given as they are: a network that learns its own has a width";
+            return Err(Error::setting("features", name.display(), expected));
+        }
         let mut request = self.phase.clone();
         self.share(&mut request, &["order", "lambda", "beta"])?;
         request.representation &= request.width.is_some();
@@ -227,6 +246,10 @@ impl State {
     /// What the keys say.
     pub fn tasks_key(&self) -> Result<String> {
         let file = self.file.as_ref().map_or("", |file| &file.hash);
+        if self.of_features() {
+            let tasks = &self.forecast.tasks;
+            return Ok(format!("{file} features {:?} {}", tasks.classes_per_task, tasks.seed()));
+        }
         let recipe = serde_json::to_string(&self.recipe()?);
         Ok(format!("{file} {}", recipe.map_err(|e| Error::data("the recipe", e.to_string()))?))
     }
@@ -261,7 +284,7 @@ mod tests {
     #[test]
     fn addresses_are_read_in_the_words_of_the_flags() {
         let files = Files::default();
-        let state = State::read("protocol=split&examples=50&order=2,1,3,4,5&mode=gibbs&lambda=10&view=phase&phase.pair=3,1&phase.lambda=inf&phase.width=200&one-hot=true", &files).unwrap();
+        let state = State::read("protocol=split&examples=50&order=2,1,3,4,5&mode=gibbs&lambda=10&phase.pair=3,1&phase.lambda=inf&phase.width=200&one-hot=true", &files).unwrap();
         assert_eq!((&state.phase.pair[..], state.phase.width), (&[3, 1][..], Some(200.0)));
         let tasks = &state.forecast.tasks;
         assert_eq!((state.forecast.lambda, tasks.examples, tasks.one_hot), (10.0, Some(50), true));
@@ -312,7 +335,7 @@ mod tests {
         let long = format!("order={}", "1,".repeat(3000));
         for (address, words) in [
             ("wiew=phase", "wiew"),
-            ("view=all", "view is all"),
+            ("view=phase", "view"),
             ("depth=deep", "depth is deep"),
             ("depth=0", "depth"),
             ("mode=soft", "mode is soft"),
@@ -330,7 +353,8 @@ mod tests {
             ("widths=ten", "widths"),
             ("seed=-1", "seed is -1"),
             ("phase.lambda=1,2", "phase.lambda"),
-            ("features=/etc/passwd", "features"),
+            ("features=/etc/passwd", "drop it on the page again"),
+            ("features=a.npz,b.npz", "must be one file"),
             ("advise.budget=many", "advise.budget is many"),
             (long.as_str(), "too long"),
         ] {

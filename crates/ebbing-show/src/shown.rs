@@ -175,6 +175,14 @@ impl Shown {
         html::fragment(self)
     }
 
+    /// The tables of the report as HTML, each with its name as plain text.
+    ///
+    /// # Errors
+    /// When the columns of a table do not fit together.
+    pub fn tables_html(&self) -> Result<Vec<(String, String)>> {
+        html::tables(self)
+    }
+
     /// The report: one HTML file that loads nothing and needs no script.
     ///
     /// # Errors

@@ -11,11 +11,18 @@ use std::path::PathBuf;
 #[command(after_help = "Examples:
   ebbing explore                                 the embedded MNIST images
   ebbing explore --tasks my-tasks.npz
+  ebbing explore --features layer.npz --classes-per-task 10
   ebbing explore --port 0 --no-browser           any free port; prints the address")]
 pub struct Args {
     /// Your own tasks: FILE.npz, a folder of such files, or a FILE.toml recipe (see ebbing check --help)
     #[arg(long, value_name = "PATH")]
     tasks: Option<PathBuf>,
+    /// Feature matrices instead of inputs, in such a file
+    #[arg(long, value_name = "FILE", conflicts_with = "tasks")]
+    features: Option<PathBuf>,
+    /// Make tasks of K classes each out of one set of features and labels [default: five or ten tasks]
+    #[arg(long, value_name = "K")]
+    classes_per_task: Option<usize>,
     /// The port; 0 for any that is free [default: 8738, or any that is free]
     #[arg(long, value_name = "N")]
     port: Option<u16>,
@@ -27,7 +34,8 @@ pub struct Args {
 impl Args {
     /// Serves until Ctrl-C.
     pub fn run(self, console: &Console) -> anyhow::Result<()> {
-        let options = Options { tasks: self.tasks, port: self.port, browser: !self.no_browser, ..Options::default() };
+        let Args { tasks, features, classes_per_task, port, no_browser } = self;
+        let options = Options { tasks, features, classes_per_task, port, browser: !no_browser, ..Options::default() };
         let explorer = Explorer::new(options)?;
         console.print(&format!("{}\n", explorer.url()))?;
         console.remark("Ctrl-C ends it.");

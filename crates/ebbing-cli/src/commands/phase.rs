@@ -18,6 +18,7 @@ use ebbing_show::Show;
   ebbing phase --lambda 1e2,1e4,inf --alpha 0.1:10:100 --out DIR
   ebbing phase --tasks two.npz --width 500       where am I, and how do I get out?
   ebbing phase --tasks five.npz --pairs --width 500
+  ebbing phase --tasks classes.npz --lambda 10,inf --width 300   heads with an output per class
   ebbing phase --protocol split --width 50       the same for two drawn tasks
   ebbing phase --intermediate 1 --ratio 0.15     a dataset between two tasks
   ebbing phase --length 3 --lambda 1e3,inf       three tasks, a readout each")]
@@ -41,6 +42,7 @@ impl Args {
             }
             PhaseAnswer::Pairs(pairs) => self.finish(console, &pairs.settings, &pairs.prepared, pairs.as_ref()),
             PhaseAnswer::Sequence(curves) => self.finish(console, &curves.settings, &curves.prepared, curves.as_ref()),
+            PhaseAnswer::Outputs(place) => self.finish(console, &place.settings, &place.prepared, place.as_ref()),
             PhaseAnswer::Place(place) => self.finish(console, &place.settings, &place.prepared, place.as_ref()),
         }
     }

@@ -13,7 +13,7 @@ fn what_is_not_the_own_page_is_refused_and_learns_nothing() {
         vec![own, ("Origin", "null")],
         vec![own, ("Sec-Fetch-Site", "cross-site")],
     ] {
-        for path in ["/", "/app.js", "/api/start", "/api/view/forecast", "/take/forecast/report.html", "/nothing"] {
+        for path in ["/", "/app.js", "/api/start", "/api/answer/forecast", "/take/forecast/report.html", "/nothing"] {
             let answer = server.send("GET", path, &headers, b"");
             assert_eq!(answer.status, 403, "{path} {headers:?}");
             assert!(answer.body.len() < 100, "{}", answer.text());
@@ -34,7 +34,7 @@ fn what_is_not_the_own_page_is_refused_and_learns_nothing() {
 #[test]
 fn every_answer_forbids_embedding_and_outside_content() {
     let server = Server::start();
-    for path in ["/", "/style.css", "/api/start", "/api/view/none", "/nothing"] {
+    for path in ["/", "/style.css", "/api/start", "/api/answer/none", "/nothing"] {
         let head = server.get(path).head;
         for words in [
             "content-security-policy: default-src 'none'",
@@ -71,7 +71,7 @@ fn malformed_states_end_in_a_sentence_and_the_server_goes_on() {
         ("phase.pair=1,9&length=2&examples=20", "two different tasks from 1 to 2"),
     ] {
         let view = if state.starts_with("phase") { "phase" } else { "forecast" };
-        let (_, last) = server.get(&format!("/api/view/{view}?{state}")).lines();
+        let (_, last) = server.get(&format!("/api/answer/{view}?{state}")).lines();
         let said = last["refused"].as_str().unwrap_or_else(|| panic!("{state}: {last}"));
         assert!(said.contains(words) && !said.contains('\n'), "{state}: {said}");
     }
@@ -81,7 +81,7 @@ fn malformed_states_end_in_a_sentence_and_the_server_goes_on() {
     assert!(long.contains("the address is too long; at most 4000 characters are read"), "{long}");
     assert_eq!(server.get("/take/forecast/..%2F..%2Fetc%2Fpasswd?length=2&examples=20").status, 422);
     assert_eq!(server.get("/take/none/report.html").status, 404);
-    let (_, last) = server.get("/api/view/none").lines();
+    let (_, last) = server.get("/api/answer/none").lines();
     assert!(last["refused"].is_string());
 }
 
@@ -102,8 +102,8 @@ fn uploads_are_bounded_and_read_by_the_library() {
     }
     let recipe = b"[protocol]\nkind = \"permuted\"\ntasks = 2\np = 20\np_test = 0\n";
     assert!(server.upload("..%2Fr.toml", recipe).text().contains("\"r.toml\""));
-    let (_, last) = server.get("/api/view/tasks?tasks=r.toml").lines();
-    assert_eq!(last["result"]["tasks"].as_array().map(Vec::len), Some(2), "{last}");
-    let (_, last) = server.get("/api/view/tasks?tasks=r.toml&examples=30").lines();
+    let (_, last) = server.get("/api/answer/data?tasks=r.toml").lines();
+    assert_eq!(last["result"]["answer"]["check"]["tasks"].as_array().map(Vec::len), Some(2), "{last}");
+    let (_, last) = server.get("/api/answer/data?tasks=r.toml&examples=30").lines();
     assert!(last["refused"].as_str().unwrap().contains("examples is 30; cannot be used with tasks"), "{last}");
 }

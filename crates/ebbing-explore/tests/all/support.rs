@@ -39,7 +39,8 @@ impl Server {
 
     /// A server whose cache is bounded.
     pub fn keeping(keep_bytes: usize) -> Server {
-        let explorer = Explorer::new(Options { port: Some(0), browser: false, keep_bytes, tasks: None }).unwrap();
+        let explorer =
+            Explorer::new(Options { port: Some(0), browser: false, keep_bytes, ..Options::default() }).unwrap();
         let host = explorer.url().trim_start_matches("http://").trim_end_matches('/').to_string();
         std::thread::spawn(move || explorer.run(&|_| ()));
         Server { host }

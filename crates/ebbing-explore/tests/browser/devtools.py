@@ -176,11 +176,6 @@ class Page:
         self.call("Page.navigate", url=address)
         self.until("document.readyState === 'complete' && document.body && document.body.dataset !== undefined")
 
-    def settled(self, seconds=90):
-        """Waits until what the address asks for is shown."""
-        shown = "document.body.dataset.shown !== undefined && document.body.dataset.shown === location.hash.slice(1)"
-        return self.until(shown, seconds)
-
     def size(self, width, height, dark=False):
         metrics = dict(width=width, height=height, deviceScaleFactor=1, mobile=False)
         self.call("Emulation.setDeviceMetricsOverride", **metrics)
@@ -218,9 +213,10 @@ class Page:
             self.mouse("mouseMoved", x0 + part * (x1 - x0), y0 + part * (y1 - y0), button="left", buttons=1)
         self.mouse("mouseReleased", x1, y1, button="left", clickCount=1)
 
-    def key(self, name):
+    def key(self, name, control=False):
         # Buttons hear Enter as a character.
         more = {"text": "\r", "windowsVirtualKeyCode": 13} if name == "Enter" else {}
+        more |= {"modifiers": 2, "windowsVirtualKeyCode": ord(name.upper())} if control else {}
         self.call("Input.dispatchKeyEvent", type="keyDown", key=name, code=name, **more)
         self.call("Input.dispatchKeyEvent", type="keyUp", key=name, code=name)
 

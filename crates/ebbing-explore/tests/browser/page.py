@@ -13,12 +13,13 @@ import unittest
 
 from case import OPTIONS
 from devtools import chromium
-from every_control import EveryControl
-from figures_and_numbers import Numbers
-from looks_and_endings import Endings, Looks
-from moves import Address, Controls, TakenAlong, Uploads
+from endings import Endings
+from looks import Looks
+from moves import Moves
+from numbers_and_lines import Numbers
+from states import States
 
-__all__ = ["Address", "Controls", "Endings", "EveryControl", "Looks", "Numbers", "TakenAlong", "Uploads"]
+__all__ = ["Endings", "Looks", "Moves", "Numbers", "States"]
 
 
 def main():

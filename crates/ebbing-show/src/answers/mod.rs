@@ -38,6 +38,7 @@ fn own(answer: &Answer) -> &dyn Show {
         Answer::Phase(PhaseAnswer::Pairs(pairs)) => &**pairs,
         Answer::Phase(PhaseAnswer::Sequence(curves)) => &**curves,
         Answer::Phase(PhaseAnswer::Place(place)) => &**place,
+        Answer::Phase(PhaseAnswer::Outputs(outputs)) => &**outputs,
         Answer::Train(TrainAnswer::Tasks(trained)) => &**trained,
         Answer::Train(TrainAnswer::Loads(loads)) => &**loads,
     }

@@ -99,6 +99,11 @@ impl Figure {
         self
     }
 
+    /// What it shows, in a sentence (markup); empty where nobody said.
+    pub fn finding_markup(&self) -> &str {
+        &self.finding
+    }
+
     pub(crate) fn has_finding(&self) -> bool {
         !self.finding.is_empty()
     }

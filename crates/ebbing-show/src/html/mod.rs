@@ -95,12 +95,29 @@ fn tables_html(parts: &[Part]) -> Result<String> {
             continue;
         };
         number += 1;
-        let caption = format!("<caption><b>Table {number}.</b> {}</caption>\n", rich(name));
-        let name = xml_escape(&plain_text(name));
-        let scroll = format!("<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"{name}\">");
-        out += &format!("{scroll}<table>\n{caption}{body}</table></div>\n");
+        out += &table_html(name, &format!("<b>Table {number}.</b> "), &body);
     }
     Ok(out)
+}
+
+/// One table, with what stands before its name.
+fn table_html(name: &str, before: &str, body: &str) -> String {
+    let caption = format!("<caption>{before}{}</caption>\n", rich(name));
+    let name = xml_escape(&plain_text(name));
+    format!(
+        "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"{name}\"><table>\n{caption}{body}</table></div>\n"
+    )
+}
+
+/// The tables one by one, each with its name as plain text.
+///
+/// # Errors
+/// When the columns of a table do not fit together.
+pub(crate) fn tables(shown: &Shown) -> Result<Vec<(String, String)>> {
+    let one = |part: &Part| -> Result<Option<(String, String)>> {
+        Ok(body_html(part)?.map(|(name, body)| (plain_text(name), table_html(name, "", &body))))
+    };
+    shown.tables.iter().filter_map(|part| one(part).transpose()).collect()
 }
 
 /// The page of an answer for the cell of a notebook.

@@ -4,9 +4,9 @@ use crate::cell::Row;
 use crate::error::Result;
 use ebbing::Context;
 use ebbing::data::Sources;
-use ebbing::request::PhaseRequest;
-use ebbing::theory::multi_head::{CriticalLoad, Power, TwoTasks};
-use ebbing::theory::phase::{PhaseCurve, PhasePoint, SequencePoint, phase_curves};
+use ebbing::request::{PhaseAnswer, PhaseRequest};
+use ebbing::theory::multi_head::{CriticalLoad, Power, Regime, TwoTasks};
+use ebbing::theory::phase::{OutputsCurve, OutputsPoint, PhaseCurve, PhasePoint, SequencePoint, phase_curves};
 
 /// What the columns mean.
 pub(super) const COLUMNS: &[(&str, &str)] = &[
@@ -31,6 +31,11 @@ pub(super) const COLUMNS: &[(&str, &str)] = &[
     ("u_tt", "renormalization factor u1(T,T) of the last of T tasks, or the factor before lambda^u_tt_exponent"),
     ("f_t1", "training loss of task 1 after the last task, likewise"),
     ("g_t1", "test loss of task 1 after the last task over that of learning it alone, likewise"),
+    ("generalizing", "directions of the second head that generalize at infinite lambda, of heads with several outputs"),
+    ("alpha_c_last", "critical load above which all directions of the second head generalize"),
+    ("accuracy_learned", "test accuracy of task 1 when it was learned, of heads with several outputs, at some loads"),
+    ("accuracy_first", "test accuracy of task 1 after task 2, likewise"),
+    ("accuracy_second", "test accuracy of task 2, likewise"),
     ("g_tt", "test loss of the last task over that of learning it alone, likewise"),
 ];
 
@@ -39,6 +44,20 @@ pub(super) fn rows(request: &PhaseRequest, sources: &Sources, context: &Context)
     if sequence.tasks.len() > 2 || request.beta.is_finite() {
         let curves = request.sequence(sequence, context)?.curves;
         return Ok(curves.iter().flat_map(|c| c.points.iter().map(|p| sequence_row(c.lambda, p))).collect());
+    }
+    if sequence.tasks.iter().any(|task| task.y.ncols() > 1) {
+        // Two classes in two columns are one output, which the answer knows.
+        return match request.answer(sequence, context)? {
+            PhaseAnswer::Outputs(found) => Ok(found
+                .curves
+                .iter()
+                .flat_map(|c| c.points.iter().map(|p| outputs_row(c, p, &found.critical.alpha_c)))
+                .collect()),
+            PhaseAnswer::Place(place) => {
+                Ok(place.curves.iter().flat_map(|c| c.points.iter().map(|p| row(c, p, &place.critical))).collect())
+            }
+            _ => Ok(vec![]),
+        };
     }
     let curves = phase_curves(&sequence.tasks, &theory, &request.lambda, &request.alpha.grid()?, context)?;
     let critical = match curves.iter().find_map(|curve| curve.critical.clone()) {
@@ -56,6 +75,34 @@ fn sequence_row(lambda: f64, point: &SequencePoint) -> Row {
         Some(power) => row.with(name, power.coefficient).with(&format!("{name}_exponent"), power.exponent),
         None => row,
     })
+}
+
+fn outputs_row(curve: &OutputsCurve, point: &OutputsPoint, critical: &[f64]) -> Row {
+    let mut row = Row::new().with("lambda", curve.lambda).with("alpha", point.alpha);
+    if let Some(directions) = &point.directions {
+        row = row.with("generalizing", directions.iter().filter(|r| **r == Regime::Generalization).count() as f64);
+    }
+    let powers = [("u22", Some(point.norm)), ("f21", Some(point.f21)), ("g21", point.g21), ("g22", point.g22)];
+    for (name, power) in powers {
+        if let Some(power) = power {
+            row = row.with(name, power.coefficient);
+            row = if ["u22", "g22"].contains(&name) {
+                row.with(&format!("{name}_exponent"), power.exponent)
+            } else {
+                row
+            };
+        }
+    }
+    for (name, edge) in [("alpha_c", critical.first()), ("alpha_c_last", critical.last())] {
+        row = row.with(name, edge.copied().unwrap_or(f64::INFINITY));
+    }
+    match point.accuracy {
+        Some(found) => row
+            .with("accuracy_learned", found.learned.value)
+            .with("accuracy_first", found.first.value)
+            .with("accuracy_second", found.second.value),
+        None => row,
+    }
 }
 
 fn row(curve: &PhaseCurve, point: &PhasePoint, critical: &CriticalLoad) -> Row {

@@ -10,6 +10,7 @@ use crate::data::Sources;
 use crate::error::{Error, Result};
 use crate::kernels::Activation;
 use crate::plan::{Cost, Sizes, feature_forgetting_cost, forgetting_cost};
+use crate::stats::number::significant;
 use crate::tasks::{Provenance, TaskSequence, whole_targets};
 use crate::theory::advise::{Advice, AdviseSettings};
 use crate::theory::forecast::ForecastSettings;
@@ -205,7 +206,18 @@ impl AdviseRequest {
 
     fn cost_for(&self, sizes: &Sizes, features: bool) -> Cost {
         let one = if features { feature_forgetting_cost(sizes) } else { forgetting_cost(sizes) };
-        one.times(30 * self.seeds)
+        let rows: usize = sizes.train.iter().chain(&sizes.test).sum();
+        let data = 8.0 * rows as f64 * (sizes.dim + sizes.columns) as f64;
+        let bytes = match features {
+            // What every task learns with everything stored, and a copy of it.
+            true => {
+                let learned: usize = (1..=sizes.train.len()).map(|t| sizes.train[..t].iter().sum::<usize>()).sum();
+                4.0 * data + 2.5 * 8.0 * learned as f64 * sizes.dim as f64
+            }
+            // Kernels of the network and of those that remedies make of it, with their factors.
+            false => 3.0 * data + 12.0 * 8.0 * (rows * rows) as f64,
+        };
+        Cost { bytes, ..one.times(30 * self.seeds) }
     }
 
     /// Computes the advice.
@@ -246,7 +258,8 @@ impl AdviseRequest {
         let first = sequences.first().ok_or_else(no_sequence)?;
         super::fits("advise", &self.part_of(first.sizes()), context, |sizes| self.cost_for(sizes, settings.features))?;
         let advice = Advice::of(sequences, &settings, context)?;
-        let (heading, tasks) = (heading_for(&advice, words), first.settings.clone());
+        let untested = first.tested_everywhere().map_or(String::new(), |(_, note)| format!("; {note}"));
+        let (heading, tasks) = (heading_for(&advice, &format!("{words}{untested}")), first.settings.clone());
         Ok(AdviseAnswer { heading, advice, settings, seed, tasks })
     }
 }
@@ -255,7 +268,10 @@ impl AdviseRequest {
 pub fn heading_for(advice: &Advice, tasks: &str) -> String {
     let [used, there] = advice.examples_used;
     let part = if used < there { format!(" from {used} examples of each task") } else { String::new() };
-    format!("Advice{part} for {tasks}")
+    let at = advice
+        .temperature
+        .map_or(String::new(), |beta| format!("; at the temperature of trained heads, beta {}", significant(beta)));
+    format!("Advice{part} for {tasks}{at}")
 }
 
 impl ForecastRequest {

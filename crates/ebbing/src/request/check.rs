@@ -2,13 +2,16 @@
 
 use super::AdviseRequest;
 use super::field::{Fields, Range, fields};
+use super::phase::{most_outputs, of_outputs};
 use crate::context::Context;
 use crate::data::{Dataset, Preprocess, Source};
 use crate::error::Result;
-use crate::plan::{Cost, Memory, Speed, in_tiles, phase_cost, sequence_cost, size, whole_disk};
+use crate::plan::{
+    Cost, Memory, PROCESS_BYTES, Speed, in_tiles, outputs_cost, phase_cost, sequence_cost, size, whole_disk,
+};
 use crate::tasks::{ByClass, Computation, Permuted, TaskCheck, TaskSequence, check_file, check_sequence, own_readouts};
 use crate::theory::forecast::{Forecast, ForecastSettings};
-use crate::theory::multi_head::{MultiHeadSettings, TwoTasks};
+use crate::theory::multi_head::{MultiHeadSettings, TwoTaskOutputs, TwoTasks};
 use std::path::PathBuf;
 
 fields! {
@@ -90,7 +93,7 @@ fn computations(sequence: &TaskSequence, features: bool, memory: &Memory) -> Vec
         command: command.into(),
         what,
         refused,
-        cost,
+        cost: Cost { bytes: cost.bytes + PROCESS_BYTES, ..cost },
         seconds: cost.seconds(speed),
     };
     let settings = ForecastSettings { features, ..ForecastSettings::default() };
@@ -119,18 +122,16 @@ fn computations(sequence: &TaskSequence, features: bool, memory: &Memory) -> Vec
         all.push(make("advise", "every remedy, examples to keep".into(), None, cost));
     }
     if !features {
-        let refused = if n < 2 {
-            Some("it takes two tasks at least".to_string())
-        } else if own_readouts(&sequence.tasks)[0].y.ncols() != 1 {
-            Some(format!("its theory has one target column, and there are {}", sequence.columns()))
-        } else {
-            None
-        };
+        let outputs = most_outputs(&sequence.tasks);
+        let refused = if n < 2 { Some("it takes two tasks at least".to_string()) } else { None };
         let (phase, cost) = if n > 2 {
             let what = format!(
                 "{n} tasks at {ALPHAS} loads; --pairs: regime and critical load of every two, --pair I,J: of two"
             );
-            (what, sequence_cost(&sizes).times(ALPHAS))
+            (what, sequence_cost(&of_outputs(&sizes, outputs)).times(ALPHAS))
+        } else if outputs > 1 {
+            let what = format!("regimes and critical loads of two heads of up to {outputs} outputs, {ALPHAS} loads");
+            (what, outputs_cost(&sizes, outputs, ALPHAS))
         } else {
             (format!("regime and critical load of two tasks, {ALPHAS} loads"), phase_cost(&sizes, ALPHAS))
         };
@@ -164,8 +165,12 @@ fn try_out(sequence: &TaskSequence, features: bool, check: &mut TaskCheck, conte
             "forecast" => Forecast::of(std::slice::from_ref(sequence), &settings, context).map(|_| ()),
             // Of more than two tasks every two that follow each other: each kernel is seen.
             _ => sequence.tasks.windows(2).try_for_each(|pair| {
-                let two = TwoTasks::new(pair, &MultiHeadSettings::default(), context)?;
-                two.critical_load().map(|_| ())
+                let (pair, settings) = (&own_readouts(pair)[..], MultiHeadSettings::default());
+                if pair.iter().any(|task| task.y.ncols() > 1) {
+                    let two = TwoTaskOutputs::new(pair, &settings, context)?;
+                    return context.run(|| two.critical_loads()).map(|_| ());
+                }
+                TwoTasks::new(pair, &settings, context)?.critical_load().map(|_| ())
             }),
         };
         computation.refused = tried.err().map(|error| error.to_string());

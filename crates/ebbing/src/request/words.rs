@@ -93,6 +93,17 @@ pub enum PhaseSweep {
     Flip,
 }
 
+/// The factors of heads with several outputs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum HeadFactors {
+    /// A matrix each.
+    #[default]
+    Exact,
+    /// Two numbers each: classes that are alike.
+    Symmetric,
+}
+
 choices! {
     Mode {
         "rf" => "Random features, strong penalty: the paper's main single-head theory",
@@ -160,6 +171,10 @@ choices! {
     Heads {
         "single" => "One readout for all tasks",
         "multi" => "One for each",
+    }
+    HeadFactors {
+        "exact" => "A matrix for every two heads",
+        "symmetric" => "Two numbers: exact for classes that are alike, else an approximation; at finite lambda",
     }
     PhaseSweep {
         "perm" => "Permutation ratio",

@@ -150,7 +150,8 @@ impl TaskSequence {
 /// Integers, booleans and strings in a single column are classes, and one rule holds for all tasks of a sequence: labels out
 /// of −1, 0 and 1 that include −1 stay as they are; two classes become −1 (the smaller) and +1; more become one-hot columns,
 /// one per class of the whole sequence in increasing order. Floating-point targets, and integers in several columns, stay as
-/// they are. Where every task has a readout of its own, the two classes of each are −1 and +1 ([`own_readouts`]).
+/// they are. Where every task has a readout of its own, it has the columns of its own classes, and two classes are −1 and +1
+/// ([`own_readouts`]).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum TargetRule {
@@ -236,8 +237,16 @@ impl TargetRule {
     /// [`TargetRule::words`] where every task has a readout of its own: see [`own_readouts`].
     fn own_words(&self, tasks: &[Task]) -> Option<String> {
         match self {
-            TargetRule::OneHot(_) if matches!(own_readouts(tasks), Cow::Owned(_)) => {
-                Some("in each task the smaller class is -1, the larger +1".into())
+            TargetRule::OneHot(classes) => {
+                let own = own_readouts(tasks);
+                let columns = |m: usize| own.iter().all(|task| task.y.ncols() == m);
+                match own {
+                    Cow::Owned(_) if columns(1) => Some("in each task the smaller class is -1, the larger +1".into()),
+                    Cow::Owned(_) if !columns(classes.len()) => Some(
+                        "each task has a target column for each of its own classes (two classes: -1 and +1)".into(),
+                    ),
+                    _ => self.words(),
+                }
             }
             other => other.words(),
         }
@@ -306,17 +315,20 @@ pub fn whole_targets(targets: &[MatRef<'_, f64>]) -> Option<String> {
     })
 }
 
-/// Targets for a readout per task: where every task's targets are one-hot and each task has two of the classes, these become
-/// −1 (the smaller) and +1, task by task. All other targets stay as they are.
+/// Targets for a readout per task: where every task's targets are one-hot, each task has the columns of its own classes alone, and two
+/// classes are one column of −1 (the smaller) and +1. All other targets stay as they are.
 ///
 /// ```
 /// use ebbing::linalg::Mat;
 /// use ebbing::{Task, tasks::own_readouts};
-/// // Four classes in all: 0 and 1 in the first task, 2 and 3 in the second.
-/// let task = |first: usize| Task::new(Mat::zeros(2, 5), Mat::from_fn(2, 4, |i, j| f64::from(u8::from(j == first + i))));
-/// let tasks = [task(0), task(2)];
+/// // Five classes in all: 0 and 1 in the first task, 2, 3 and 4 in the second.
+/// let task = |first: usize, count: usize| {
+///     Task::new(Mat::zeros(count, 6), Mat::from_fn(count, 5, |i, j| f64::from(u8::from(j == first + i))))
+/// };
+/// let tasks = [task(0, 2), task(2, 3)];
 /// let own = own_readouts(&tasks);
-/// assert_eq!((own[1].y.ncols(), own[1].y[(0, 0)], own[1].y[(1, 0)]), (1, -1.0, 1.0));
+/// assert_eq!((own[0].y.ncols(), own[0].y[(0, 0)], own[0].y[(1, 0)]), (1, -1.0, 1.0));
+/// assert_eq!((own[1].y.ncols(), own[1].y[(2, 2)]), (3, 1.0));
 /// ```
 pub fn own_readouts(tasks: &[Task]) -> Cow<'_, [Task]> {
     match tasks.iter().map(own_readout).collect::<Option<Vec<Task>>>() {
@@ -325,20 +337,31 @@ pub fn own_readouts(tasks: &[Task]) -> Cow<'_, [Task]> {
     }
 }
 
-/// The same for one task; `None` where it is not one of two classes.
+/// The same for one task; `None` where it is not one of classes, or a held-out example has another class.
 fn own_readout(task: &Task) -> Option<Task> {
     let used = one_hot(task.y.as_ref())?;
     let own: Vec<usize> = used.iter().copied().collect::<BTreeSet<_>>().into_iter().collect();
-    let [smaller, larger] = own[..] else { return None };
-    let signs = |hot: &[usize]| Mat::from_fn(hot.len(), 1, |i, _| if hot[i] == larger { 1.0 } else { -1.0 });
+    let columns = |hot: &[usize]| match own[..] {
+        [_, larger] => Mat::from_fn(hot.len(), 1, |i, _| if hot[i] == larger { 1.0 } else { -1.0 }),
+        _ => Mat::from_fn(hot.len(), own.len(), |i, j| f64::from(u8::from(hot[i] == own[j]))),
+    };
+    if own.len() < 2 {
+        return None;
+    }
     let test = match &task.test {
         Some(test) => {
-            let hot = one_hot(test.y.as_ref()).filter(|hot| hot.iter().all(|j| [smaller, larger].contains(j)))?;
-            Some(TestSet { x: test.x.clone(), y: signs(&hot) })
+            let hot = one_hot(test.y.as_ref()).filter(|hot| hot.iter().all(|j| own.contains(j)))?;
+            Some(TestSet { x: test.x.clone(), y: columns(&hot) })
         }
         None => None,
     };
-    Some(Task { y: signs(&used), test, ..task.clone() })
+    Some(Task { y: columns(&used), test, ..task.clone() })
+}
+
+/// Whether all tasks have the same classes, in the same columns; so do tasks whose targets are no classes.
+pub(crate) fn same_classes(tasks: &[Task]) -> bool {
+    let classes = |task: &Task| one_hot(task.y.as_ref()).map(|hot| hot.into_iter().collect::<BTreeSet<_>>());
+    tasks.windows(2).all(|two| classes(&two[0]) == classes(&two[1]))
 }
 
 /// The column that is 1 in every row, where all others are 0 and there are several.
@@ -406,12 +429,14 @@ mod tests {
     }
 
     #[test]
-    fn a_readout_per_task_has_signs_only_where_each_task_has_two_classes() {
+    fn a_readout_per_task_has_its_own_classes_and_signs_for_two() {
         let task = |hot: &[usize]| {
             Task::new(Mat::zeros(hot.len(), 1), Mat::from_fn(hot.len(), 4, |i, j| f64::from(u8::from(hot[i] == j))))
         };
-        let three = [task(&[0, 1]), task(&[1, 2, 3])];
-        assert_eq!(own_readouts(&three)[0].y.ncols(), 4);
+        let three = [task(&[0, 1]), task(&[1, 3, 2])];
+        let own = own_readouts(&three);
+        assert_eq!((own[0].y.ncols(), own[1].y.ncols(), own[1].y[(1, 2)], own[1].y[(2, 1)]), (1, 3, 1.0, 1.0));
+        assert!(!same_classes(&three) && same_classes(&[task(&[0, 1]), task(&[1, 0, 1])]));
         let two = [task(&[1, 0, 1]), task(&[1, 3])];
         let own = own_readouts(&two);
         assert_eq!((own[0].y.ncols(), own[0].y[(0, 0)], own[0].y[(1, 0)], own[1].y[(0, 0)]), (1, 1.0, -1.0, -1.0));

@@ -58,6 +58,7 @@ pub use check::{Computation, TargetSummary, TaskCheck, TaskSummary, check_sequen
 pub use context::WithContext;
 pub use feature_files::{FeatureFiles, StreamedTask};
 pub use interpolated::Interpolated;
+pub(crate) use labels::same_classes;
 pub use labels::{Class, RawTargets, RawTask, TargetRule, own_readouts, prepared_words, whole_targets};
 pub use load::TasksFile;
 pub use partial_split::PartialSplit;

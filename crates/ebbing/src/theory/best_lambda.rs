@@ -4,10 +4,10 @@
 //! section "Balancing Memorization and New Learning with Finite λ"). [`best_lambda()`] searches, [`BestLambda`] holds
 //! the best [`LambdaPoint`] and every one that was tried.
 
-use super::multi_head::{MultiHead, MultiHeadSettings, TwoTasks};
+use super::multi_head::{MultiHeadSettings, SeveralOutputs, TwoTaskOutputs, TwoTasks};
 use crate::context::Context;
 use crate::error::{Error, Result};
-use crate::tasks::Task;
+use crate::tasks::{Task, own_readouts};
 use serde::Serialize;
 
 /// `G_21` and `G_22` at one λ.
@@ -57,6 +57,7 @@ pub fn best_lambda(
     if !(low > 0.0 && high > low && high.is_finite()) {
         return Err(Error::setting("lambda range", format!("{low} … {high}"), "must be 0 < low < high < inf"));
     }
+    let tasks = &own_readouts(tasks)[..];
     let evaluate = |x: f64| lambda_point(tasks, settings, x.exp(), context);
     let (a, b) = (low.ln(), high.ln());
     let steps = ((2.0 * (b - a) / std::f64::consts::LN_10).ceil() as usize).max(4);
@@ -91,17 +92,21 @@ pub fn best_lambda(
 fn lambda_point(tasks: &[Task], settings: &MultiHeadSettings, lambda: f64, context: &Context) -> Result<LambdaPoint> {
     let settings = MultiHeadSettings { lambda, ..settings.clone() };
     if settings.beta.is_finite() {
-        let theory = MultiHead::new(tasks, &settings, context)?;
+        let theory = SeveralOutputs::new(tasks, &settings, context)?;
         let (f21, g21, g22) = (theory.forgetting(2, 1)?, theory.generalization(2, 1)?, theory.generalization(2, 2)?);
         return Ok(LambdaPoint { lambda, f21, g21, g22 });
     }
-    let two = TwoTasks::new(tasks, &settings, context)?;
-    let size = two.sizes()[1];
-    let curve = two.curve(&[settings.load(size)?])?;
-    let point = &curve.points[0];
-    match (point.g21, point.g22) {
+    let load = [settings.load(tasks.last().map_or(0, |task| task.x.nrows()))?];
+    let (f21, g21, g22) = if tasks.iter().any(|task| task.y.ncols() > 1) {
+        let curve = TwoTaskOutputs::new(tasks, &settings, context)?.curve(&load)?;
+        (curve.points[0].f21, curve.points[0].g21, curve.points[0].g22)
+    } else {
+        let curve = TwoTasks::new(tasks, &settings, context)?.curve(&load)?;
+        (curve.points[0].f21, curve.points[0].g21, curve.points[0].g22)
+    };
+    match (g21, g22) {
         (Some(g21), Some(g22)) => {
-            Ok(LambdaPoint { lambda, f21: point.f21.coefficient, g21: g21.coefficient, g22: g22.coefficient })
+            Ok(LambdaPoint { lambda, f21: f21.coefficient, g21: g21.coefficient, g22: g22.coefficient })
         }
         _ => Err(Error::data("tasks", "both need a test set for the search for the best lambda")),
     }

@@ -6,14 +6,20 @@
 //! | [`TwoTasks::curve`], [`phase_curves`] | `F_21`, `G_21`, `G_22` and the readouts at many loads, for one λ or several |
 //! | [`TwoTasks::curve_from`], [`LossMaps`] | the same, load after load, from products that are made once |
 //! | [`PhaseCurve`], [`PhasePoint`] | the curve and its points, with the [`Regime`] at λ = ∞ |
+//! | [`TwoTaskOutputs::curve`], [`OutputsCurve`], [`OutputsLocation`] | the same for heads with several outputs, with their accuracies |
 //! | [`CriticalLoad::locate`], [`Location`] | which regime a width is in, and which widths leave it |
 //! | [`normalized_labels`] | labels scaled so that the law `α_c = γ_sim^{-2}` applies |
 //!
 //! The losses are the paper's Eqs. 102–105 in Eq. 3, variance included: it is the variance that diverges in the
 //! overfitting regime.
 
+mod outputs;
+
+pub use outputs::{HeadAccuracies, OutputsCurve, OutputsLocation, OutputsLossMaps, OutputsPoint};
+
 use super::multi_head::{
-    AloneMap, CriticalLoad, HeadMaps, MultiHead, MultiHeadSettings, Power, Regime, TwoTaskPoint, TwoTasks,
+    AloneMap, CriticalLoad, HeadMaps, MultiHeadSettings, Power, Regime, SeveralOutputs, TwoTaskOutputs, TwoTaskPoint,
+    TwoTasks,
 };
 use crate::context::Context;
 use crate::error::{Error, Result, refuse};
@@ -194,7 +200,7 @@ pub struct SequencePoint {
     /// The λ of the numbers: the curve's own, or the large one that stands for ∞.
     #[serde(with = "crate::serde_infinity")]
     pub lambda: f64,
-    /// `u1(T,T) = ‖a_T‖²/N`.
+    /// `u1(T,T) = ‖a_T‖²/N`; of several outputs the mean over them.
     pub u_tt: Power,
     /// `F_{T,1}`, variance included.
     pub f_t1: Power,
@@ -228,7 +234,7 @@ impl SequencePoint {
     /// Where a large λ stands for ∞, what grows as the readout's norm is divided by its power of that λ.
     fn of_any(tasks: &[Task], settings: &MultiHeadSettings, alpha: f64, context: &Context) -> Result<Self> {
         let settings = MultiHeadSettings { alpha: Some(alpha), width: None, ..settings.clone() };
-        let theory = MultiHead::new(tasks, &settings, context)?;
+        let theory = SeveralOutputs::new(tasks, &settings, context)?;
         let (last, lambda) = (tasks.len(), theory.lambda());
         let power = |value: f64, exponent: f64| {
             let coefficient = if exponent == 0.0 { value } else { value * lambda.powf(-exponent) };
@@ -243,7 +249,7 @@ impl SequencePoint {
             alpha,
             width: theory.width(),
             lambda,
-            u_tt: power(theory.u1(last, last), growth),
+            u_tt: power(theory.norm(last), growth),
             f_t1: power(theory.forgetting(last, 1)?, 0.0),
             g_t1: tested(1, 0.0)?,
             g_tt: tested(last, growth)?,
@@ -287,14 +293,18 @@ impl SequenceCurve {
 /// at β = ∞ are decomposed once; all else is solved load by load.
 ///
 /// # Errors
-/// As [`MultiHead::new`].
+/// As [`SeveralOutputs::new`].
 pub fn sequence_curve(
     tasks: &[Task],
     settings: &MultiHeadSettings,
     alphas: &[f64],
     context: &Context,
 ) -> Result<SequenceCurve> {
+    let tasks = &own_readouts(tasks)[..];
     if tasks.len() == 2 && settings.beta.is_infinite() {
+        if tasks.iter().any(|task| task.y.ncols() > 1) {
+            return Ok(TwoTaskOutputs::new(tasks, settings, context)?.curve(alphas)?.into());
+        }
         return Ok(TwoTasks::new(tasks, settings, context)?.curve(alphas)?.into());
     }
     let points = alphas.iter().map(|&alpha| SequencePoint::of_any(tasks, settings, alpha, context));

@@ -2,6 +2,7 @@
 
 mod curves;
 mod diagram;
+mod outputs;
 mod pairs;
 mod place;
 mod sequence;

@@ -23,16 +23,19 @@ impl Show for PhasePairs {
 
 /// One row per pair.
 fn table(pairs: &[PhasePair]) -> Table {
+    if pairs.iter().any(|p| p.direction_loads.is_some()) {
+        return by_direction(pairs);
+    }
     Table::of("Similarity and critical load of every pair", pairs)
         .integer("first", |p| p.first)
         .meaning("the task learned first")
         .integer("second", |p| p.second)
         .meaning("the task learned second")
-        .number("γ_{sim}", |p| p.critical_load.gamma_sim)
+        .number("γ_{sim}", |p| p.critical_load.as_ref().map(|c| c.gamma_sim))
         .meaning("similarity of tasks that have readouts of their own")
-        .number("exact α_{c}", |p| p.critical_load.alpha_c)
+        .number("exact α_{c}", |p| p.critical_load.as_ref().map(|c| c.alpha_c))
         .meaning("critical load P/N")
-        .number("γ_{sim}^{−2}", |p| p.critical_load.alpha_c_gamma_sim)
+        .number("γ_{sim}^{−2}", |p| p.critical_load.as_ref().map(|c| c.alpha_c_gamma_sim))
         .meaning("its estimate")
         .when(pairs.iter().any(|p| p.location.is_some()), |table| {
             table
@@ -43,11 +46,49 @@ fn table(pairs: &[PhasePair]) -> Table {
         .done()
 }
 
+/// One row per pair of heads with several outputs.
+fn by_direction(pairs: &[PhasePair]) -> Table {
+    let edge = |p: &PhasePair, last: bool| -> f64 {
+        match (&p.direction_loads, &p.critical_load) {
+            (Some(loads), _) => {
+                *if last { loads.alpha_c.last() } else { loads.alpha_c.first() }.unwrap_or(&f64::INFINITY)
+            }
+            (None, critical) => critical.as_ref().map_or(f64::INFINITY, |c| c.alpha_c),
+        }
+    };
+    Table::of("Critical loads of every pair", pairs)
+        .integer("first", |p| p.first)
+        .meaning("the task learned first")
+        .integer("second", |p| p.second)
+        .meaning("the task learned second")
+        .integer("directions", |p| p.direction_loads.as_ref().map_or(1, |l| l.alpha_c.len()))
+        .meaning("directions of the second head that have labels")
+        .number("first α_{c}", |p| edge(p, false))
+        .meaning("load P/N above which the first of them generalizes")
+        .number("last α_{c}", |p| edge(p, true))
+        .meaning("load P/N above which all do")
+        .when(pairs.iter().any(|p| p.place.is_some()), |table| {
+            table
+                .number("load", |p| p.place.as_ref().map(|l| l.alpha).or(p.location.as_ref().map(|l| l.alpha)))
+                .meaning("P/N of the width asked about")
+                .text("regime", |p| match (&p.place, &p.location) {
+                    (Some(place), _) => super::outputs::regimes(&place.directions),
+                    (None, location) => location.as_ref().map_or(String::new(), |l| l.regime.to_string()),
+                })
+        })
+        .done()
+}
+
 /// The most and the least similar pair.
 fn extremes(pairs: &[PhasePair]) -> String {
-    let by = |a: &&PhasePair, b: &&PhasePair| a.critical_load.gamma_sim.total_cmp(&b.critical_load.gamma_sim);
-    let named =
-        |p: &PhasePair| format!("{} and {} (γ_sim {})", p.first, p.second, significant(p.critical_load.gamma_sim));
+    if pairs.iter().any(|p| p.direction_loads.is_some()) {
+        return "Above its first critical load one direction of the second head generalizes, above its last one all of them do; \
+                directions that generalize cost the first task."
+            .into();
+    }
+    let similar = |p: &PhasePair| p.critical_load.as_ref().map_or(f64::NAN, |c| c.gamma_sim);
+    let by = |a: &&PhasePair, b: &&PhasePair| similar(a).total_cmp(&similar(b));
+    let named = |p: &PhasePair| format!("{} and {} (γ_sim {})", p.first, p.second, significant(similar(p)));
     match (pairs.iter().max_by(by), pairs.iter().min_by(by)) {
         (Some(most), Some(least)) if pairs.len() > 1 => {
             format!("Most alike are tasks {}, least alike {}.", named(most), named(least))

@@ -1,10 +1,12 @@
 //! `phase`: tasks with a readout each against the load P/N.
 
+mod outputs;
 mod pairs;
 mod place;
 mod sequence;
 mod sweep;
 
+pub use outputs::{PhaseOutputs, Symmetric};
 pub use pairs::{PhasePair, PhasePairs, Representation};
 pub use place::PhasePlace;
 pub use sequence::PhaseSequence;
@@ -13,13 +15,13 @@ pub use sweep::{PhaseSwept, SweptCurves, SweptLoads};
 use super::MOST_SEEDS;
 use super::field::{Fields, Range, fields};
 use super::tasks::TaskFields;
-use super::words::{Choice, Loads, PhaseSweep, ProtocolKind};
+use super::words::{Choice, HeadFactors, Loads, PhaseSweep, ProtocolKind};
 use crate::context::Context;
 use crate::data::Sources;
 use crate::error::{Error, Result};
 use crate::kernels::Activation;
-use crate::plan::{Cost, Sizes, phase_cost, sequence_cost};
-use crate::tasks::{Recipe, Task, TaskSequence};
+use crate::plan::{Cost, Sizes, outputs_cost, phase_cost, sequence_cost};
+use crate::tasks::{Recipe, Task, TaskSequence, own_readouts};
 use crate::theory::multi_head::MultiHeadSettings;
 use crate::theory::phase::normalized_labels;
 
@@ -48,6 +50,8 @@ fields! {
         beta: f64 = f64::INFINITY, value("BETA"), range(Range::POSITIVE_OR_INF);
         /// Nonlinearity
         activation: Activation = Activation::Relu;
+        /// The factors of heads with several outputs (more than two classes each)
+        heads: HeadFactors = HeadFactors::Exact;
         /// Scale labels so that Y'K^-1 Y/P = 1, which the gamma_sim law assumes
         rescale_labels: bool = false;
         /// Number of seeds to average over
@@ -74,6 +78,8 @@ pub enum PhaseAnswer {
     Sequence(Box<PhaseSequence>),
     /// Two tasks in the diagram.
     Place(Box<PhasePlace>),
+    /// Two tasks with several outputs each in the diagram.
+    Outputs(Box<PhaseOutputs>),
 }
 
 impl PhaseRequest {
@@ -250,7 +256,13 @@ impl PhaseRequest {
             let problem = format!("it holds {} task; at least two are needed", sequence.tasks.len());
             return Err(Error::data("the task sequence", problem));
         }
-        super::fits("phase", &sequence.sizes(), context, |sizes| self.cost_of(sizes))?;
+        let outputs = most_outputs(&sequence.tasks);
+        super::fits("phase", &sequence.sizes(), context, |sizes| self.cost_with(sizes, outputs))?;
+        if Self::has_several_outputs(&sequence.tasks) {
+            self.refuse_with_several_outputs()?;
+        } else {
+            self.refuse_symmetric()?;
+        }
         sequence.tasks = self.labels(sequence.tasks)?;
         Ok(sequence)
     }
@@ -284,14 +296,21 @@ impl PhaseRequest {
         self.answer(self.chosen(sequence, context)?, context)
     }
 
-    /// What was asked for of tasks.
-    fn answer(&self, sequence: TaskSequence, context: &Context) -> Result<PhaseAnswer> {
+    /// What was asked for of tasks that are those of [`PhaseRequest::drawn`].
+    ///
+    /// # Errors
+    /// What is wrong with the request or the tasks; any error of the theory.
+    pub fn answer(&self, sequence: TaskSequence, context: &Context) -> Result<PhaseAnswer> {
         if self.pairs {
             return self.all_pairs(sequence, context).map(|pairs| PhaseAnswer::Pairs(Box::new(pairs)));
         }
         if sequence.tasks.len() > 2 || self.curves_alone() {
             self.refuse_without_two_tasks()?;
+            self.refuse_symmetric()?;
             return self.sequence(sequence, context).map(|curves| PhaseAnswer::Sequence(Box::new(curves)));
+        }
+        if Self::has_several_outputs(&sequence.tasks) {
+            return Ok(PhaseAnswer::Outputs(Box::new(self.outputs(sequence, true, context)?)));
         }
         Ok(PhaseAnswer::Place(Box::new(self.place(sequence, context)?)))
     }
@@ -306,7 +325,7 @@ impl PhaseRequest {
             self.lambda.iter().map(|l| if l.is_finite() { (*l).into() } else { "inf".into() }).collect();
         let rest = serde_json::json!({
             "width": self.width, "pair": self.pair, "pairs": self.pairs, "sweep": self.sweep(), "values": self.values, "curves": self.curves,
-            "alpha": self.alpha, "lambdas": lambdas, "rescale_labels": self.rescale_labels, "seeds": self.seeds,
+            "alpha": self.alpha, "lambdas": lambdas, "heads": (self.heads != HeadFactors::Exact).then_some(self.heads), "rescale_labels": self.rescale_labels, "seeds": self.seeds,
             "representation": self.representation, "prepared": prepared,
         });
         if let (Some(all), Some(rest)) = (all.as_object_mut(), rest.as_object()) {
@@ -330,14 +349,30 @@ impl PhaseRequest {
         Err(Error::setting("--representation", "given", expected))
     }
 
-    /// What it costs with tasks of these sizes.
+    /// What it costs with tasks of these sizes, whose classes are taken to be of one task each.
     pub fn cost_of(&self, sizes: &Sizes) -> Cost {
+        self.cost_with(sizes, sizes.columns / sizes.train.len().max(1))
+    }
+
+    /// The same for heads of so many outputs.
+    fn cost_with(&self, sizes: &Sizes, outputs: usize) -> Cost {
         let (curves, loads) = (self.lambda.len().max(1), self.alpha.grid().map_or(0, |grid| grid.len()));
-        match sizes.train.len() {
-            0..=2 if self.beta.is_infinite() => phase_cost(sizes, loads).times(curves),
-            _ => sequence_cost(sizes).times(curves * loads),
+        match (sizes.train.len(), outputs) {
+            (0..=2, 0..=2) if self.beta.is_infinite() => phase_cost(sizes, loads).times(curves),
+            (0..=2, _) if self.beta.is_infinite() => outputs_cost(sizes, outputs, loads).times(curves),
+            _ => sequence_cost(&of_outputs(sizes, outputs)).times(curves * loads),
         }
     }
+}
+
+/// The most outputs of a head of these tasks.
+pub(super) fn most_outputs(tasks: &[Task]) -> usize {
+    own_readouts(tasks).iter().map(|task| task.y.ncols()).max().unwrap_or(1)
+}
+
+/// Tasks with a row for every output of an example, as the theory of more than two tasks keeps them.
+pub(super) fn of_outputs(sizes: &Sizes, outputs: usize) -> Sizes {
+    Sizes { train: sizes.train.iter().map(|p| p * outputs.max(1)).collect(), ..sizes.clone() }
 }
 
 /// Refuses numbers that are not those of two of the tasks, from 1.

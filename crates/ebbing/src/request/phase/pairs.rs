@@ -5,8 +5,10 @@ use crate::context::Context;
 use crate::error::{Error, Result};
 use crate::linalg::Mat;
 use crate::tasks::{Provenance, Task, TaskSequence, own_readouts, prepared_words};
-use crate::theory::multi_head::{CriticalLoad, MultiHeadSettings, TwoTasks, centered_alignment};
-use crate::theory::phase::Location;
+use crate::theory::multi_head::{
+    CriticalLoad, DirectionLoads, MultiHeadSettings, TwoTaskOutputs, TwoTasks, centered_alignment,
+};
+use crate::theory::phase::{Location, OutputsLocation};
 use serde::Serialize;
 
 /// Inputs of each task on which representations are looked at, at most.
@@ -19,10 +21,14 @@ pub struct PhasePair {
     pub first: usize,
     /// The task learned second, from 1.
     pub second: usize,
-    /// Their critical load.
-    pub critical_load: CriticalLoad,
+    /// Their critical load; of heads with several outputs there is one for every direction.
+    pub critical_load: Option<CriticalLoad>,
     /// Where the width lies that was asked about.
     pub location: Option<Location>,
+    /// The critical loads of the directions of the second head, where heads have several outputs.
+    pub direction_loads: Option<DirectionLoads>,
+    /// Where the width lies that was asked about, direction by direction.
+    pub place: Option<OutputsLocation>,
 }
 
 /// All pairs of a sequence in the order learned.
@@ -60,13 +66,33 @@ impl PhaseRequest {
         let (theory, TaskSequence { tasks, settings }) = (self.theory()?, sequence);
         let all: Vec<(usize, usize)> = (0..tasks.len()).flat_map(|j| (0..j).map(move |i| (i, j))).collect();
         let mut pairs = Vec::new();
+        self.refuse_symmetric()?;
         for &(i, j) in &all {
-            let two = TwoTasks::new(&[tasks[i].clone(), tasks[j].clone()], &theory, context);
+            let pair = own_readouts(&[tasks[i].clone(), tasks[j].clone()]).into_owned();
+            if Self::has_several_outputs(&pair) {
+                let two = TwoTaskOutputs::new(&pair, &theory, context).map_err(Error::without_temperature)?;
+                let loads = context.run(|| two.critical_loads()).map_err(Error::without_temperature)?;
+                let place = self.width.map(|n| loads.locate(tasks[j].x.nrows(), n)).transpose()?;
+                let (first, second) = (i + 1, j + 1);
+                pairs.push(PhasePair {
+                    first,
+                    second,
+                    critical_load: None,
+                    location: None,
+                    direction_loads: Some(loads),
+                    place,
+                });
+                context.say("pairs of tasks", pairs.len() as f64 / all.len() as f64)?;
+                continue;
+            }
+            let two = TwoTasks::new(&pair, &theory, context);
             // A table of all pairs has no temperature.
             let two = two.map_err(Error::without_temperature)?;
             let critical_load = two.critical_load().map_err(Error::without_temperature)?;
             let location = self.width.map(|n| critical_load.locate(tasks[j].x.nrows(), n)).transpose()?;
-            pairs.push(PhasePair { first: i + 1, second: j + 1, critical_load, location });
+            let (first, second) = (i + 1, j + 1);
+            let critical_load = Some(critical_load);
+            pairs.push(PhasePair { first, second, critical_load, location, direction_loads: None, place: None });
             context.say("pairs of tasks", pairs.len() as f64 / all.len() as f64)?;
         }
         let prepared = prepared_words(&settings, &tasks, true);

@@ -10,7 +10,7 @@ use crate::theory::multi_head::{CriticalLoad, MultiHeadSettings, Regime, TwoTask
 use crate::theory::phase::{Location, LossMaps, PhaseCurve, WidthPoint, phase_curves};
 
 /// The range of λ in which the best one is searched.
-const RANGE: (f64, f64) = (1e-2, 1e6);
+pub(super) const RANGE: (f64, f64) = (1e-2, 1e6);
 
 /// Two tasks in the diagram.
 #[derive(Debug, Clone)]

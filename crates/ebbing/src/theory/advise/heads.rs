@@ -11,7 +11,7 @@ use crate::theory::single_head::SingleHeadSettings;
 /// The best of several penalties (the usual ones where none are given), at width N, with readouts as long as they come and of the norm of random ones at most.
 ///
 /// # Errors
-/// Where the multi-head theory does not apply: several layers, biases, more than two classes.
+/// Where the multi-head theory does not apply: several layers, biases.
 pub(super) fn at_width(
     draws: &[TaskSequence],
     theory: &SingleHeadSettings,

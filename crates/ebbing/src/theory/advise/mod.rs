@@ -25,7 +25,7 @@ mod sentences;
 pub use keep::{Goal, KeepCurve, KeepPoint, KeepTarget};
 pub use methods::{Method, MethodKind, Methods, SelectionPoint, Support};
 
-use super::calibration::{self, Expected};
+use super::calibration::{self, Data, Expected};
 use super::forecast::assumes;
 use super::single_head::{Mode, Outcome, Replay, SingleHeadSettings};
 use crate::context::Context;
@@ -249,6 +249,9 @@ pub struct Advice {
     pub features: bool,
     /// Why nothing is expected with a range: how these tasks are unlike those whose networks were measured.
     pub outside: Option<String>,
+    /// The inverse temperature of trained heads, where it was taken because none was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub temperature: Option<f64>,
 }
 
 /// How much the order of tasks can change.
@@ -276,6 +279,11 @@ impl Advice {
 
     fn found(sequences: &[TaskSequence], settings: &AdviseSettings, context: &Context) -> Result<Self> {
         check(sequences, settings)?;
+        let filled: Vec<_> = sequences.iter().filter_map(TaskSequence::tested_everywhere).collect();
+        if filled.len() == sequences.len() {
+            let filled: Vec<TaskSequence> = filled.into_iter().map(|(sequence, _)| sequence).collect();
+            return Self::found(&filled, settings, context);
+        }
         let used = |s: &TaskSequence| s.tasks.iter().map(|task| task.x.nrows()).max().unwrap_or(0);
         let all = used(&sequences[0]);
         let methods = Self::methods(sequences, settings, all, context)?;
@@ -291,7 +299,7 @@ impl Advice {
         search.run()?;
         let outside = search.outside.take();
         let (mut remedies, nothing) = (search.remedies, search.nothing);
-        gains::of_accuracy(&mut remedies, sequences[0].settings.is_whitened());
+        gains::of_accuracy(&mut remedies, Data::of(&sequences[0], settings.features));
         for remedy in &mut remedies {
             let gains: Vec<f64> = remedy.1.iter().zip(&nothing).map(|(o, n)| n.forgetting - o.forgetting).collect();
             if let Ok(gain) = mean_with_error(&gains) {
@@ -321,6 +329,7 @@ impl Advice {
             held_out,
             features: settings.features,
             outside,
+            temperature: search.temperature,
         })
     }
 
@@ -331,7 +340,7 @@ impl Advice {
         there: usize,
         context: &Context,
     ) -> Result<Option<Methods>> {
-        let inside = !settings.features && calibration::outside(&sequences[0]).is_ok_and(|outside| outside.is_none());
+        let inside = calibration::outside(&sequences[0], settings.features).is_ok_and(|outside| outside.is_none());
         let usual = if settings.features { usize::MAX } else { Self::usual_examples(sequences[0].tasks.len()) };
         let most = settings.max_p.unwrap_or(usual);
         let fits = sequences.iter().all(|s| s.tasks.iter().all(|task| task.y.nrows() <= most));
@@ -352,10 +361,7 @@ impl Advice {
         methods: Option<Methods>,
         there: usize,
     ) -> Result<Self> {
-        let outside = match settings.features {
-            true => Some(calibration::LINEAR_HEAD.into()),
-            false => calibration::outside(&sequences[0])?,
-        };
+        let outside = calibration::outside(&sequences[0], settings.features)?;
         Ok(Advice {
             remedies: vec![],
             replay: vec![],
@@ -369,6 +375,7 @@ impl Advice {
             held_out: true,
             features: settings.features,
             outside,
+            temperature: None,
             methods,
         })
     }

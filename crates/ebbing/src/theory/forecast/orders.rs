@@ -3,17 +3,21 @@
 //! Where `K̃_ts` does not depend on the times (modes `rf`, `ntk` and `lazy`) every order uses the same kernels and factors, and
 //! order parameters belong to pairs: what an order changes is `u_t = K_tt^{-1}(Y_t − f_{t−1}(X_t))`, products with vectors.
 
-use super::bench::{Bench, closest};
+use super::bench::{self, Bench, closest, every_example};
 use super::trained::chance;
-use super::{About, Beside, Computed, Forecast, ForecastSettings, TrainedForecast, final_forgetting};
+use super::{
+    About, Beside, Computed, Forecast, ForecastSettings, TrainedForecast, final_forgetting, heads_beside, inputs,
+    near_interpolation,
+};
 use crate::context::Context;
 use crate::error::{Error, Result};
 use crate::plan::{Cost, Sizes};
 use crate::tasks::{TaskSequence, check_order};
-use crate::theory::Inputs;
+use crate::theory::advise::KeepCurve;
 use crate::theory::blocks::factor::digits;
 use crate::theory::blocks::kernels::{KernelSource, Kernels};
 use crate::theory::blocks::shared::{self, Shared, TaskInput};
+use crate::theory::calibration;
 use crate::theory::order_parameters::PairOrderParameters;
 use crate::theory::single_head::{Mode, SingleHeadForecast, SingleHeadSettings};
 use crate::theory::task_order::engine::Engine;
@@ -41,7 +45,8 @@ use crate::theory::task_order::{OrderRank, SearchResult, TaskOrder};
 pub struct ForecastOrders {
     answer: About,
     settings: ForecastSettings,
-    engine: Engine,
+    /// Of the theory's own quantities, where they are computed ([`ForecastSettings::complete`]).
+    engine: Option<Engine>,
     /// The same by the theory that came closest to trained networks, where it is one that orders share kernels in.
     trained: Option<(SingleHeadSettings, Engine)>,
     /// What guessing gives.
@@ -60,17 +65,22 @@ struct BestOrder {
 
 impl ForecastOrders {
     /// Whether these settings are ones that every order shares its kernels with: one of the limits, means only, no replay, and
-    /// nothing beside the forecast.
+    /// no intervals or other settings beside the forecast.
     pub fn serves(settings: &ForecastSettings) -> bool {
         let theory = &settings.theory;
         let limit = Self::shares_kernels(settings);
-        let plain = !theory.variance && !theory.replay.is_on() && !settings.features;
+        let plain = !theory.variance && !theory.replay.is_on();
         limit && plain && settings.resamples + settings.shuffles + settings.sweeps() == 0
     }
 
     /// Whether every order has the same kernels, so that trying one more of them costs little.
     pub fn shares_kernels(settings: &ForecastSettings) -> bool {
         settings.theory.mode != Mode::Gibbs || settings.theory.lambda.is_infinite()
+    }
+
+    /// Bytes that all of it takes for tasks of these sizes, at least.
+    pub fn bytes_of(sizes: &Sizes) -> f64 {
+        kept(sizes).bytes
     }
 
     /// Makes everything that orders share.
@@ -83,29 +93,40 @@ impl ForecastOrders {
             return Err(Error::setting("mode", format!("{:?}", settings.theory.mode).to_lowercase(), expected));
         }
         context.plan().check("the forecasts of all orders of these tasks", &sequence.sizes(), kept)?;
-        let given = Inputs::Network(sequence).given(settings.theory.bias2)?;
+        let given = inputs(sequence, settings.features).given(settings.theory.bias2)?;
         shared::check(&given)?;
-        context.run(|| Self::made(sequence, settings, context))
+        let settings = settings.with_one_ridge();
+        context.run(|| Self::made(sequence, &settings, context))
     }
 
     fn made(sequence: &TaskSequence, settings: &ForecastSettings, context: &Context) -> Result<ForecastOrders> {
         let parts = |k: usize| context.part(k, 4);
         parts(0).say("kernels", 0.0)?;
-        let bench = Bench::new(sequence, settings, context)?;
-        let engine = engine(sequence, &bench, settings, &settings.theory, &parts(0))?;
-        let closest = closest(sequence, settings).filter(|theory| theory.mode != Mode::Gibbs);
-        let trained = closest.map(|theory| Ok((theory, self::engine(sequence, &bench, settings, &theory, &parts(1))?)));
+        let closest = closest(sequence, settings);
+        let theory = closest.is_none() || settings.asks_for(sequence, closest.as_ref());
+        // What trained networks come to needs kernels of its own, where nothing else is computed.
+        let bench = if theory { Some(Bench::new(sequence, settings, true, context)?) } else { None };
+        let engine =
+            |theory: &SingleHeadSettings, part: &Context| engine(sequence, bench.as_ref(), settings, theory, part);
+        let own = theory.then(|| engine(&settings.theory, &parts(0))).transpose()?;
+        // Orders share factors, which cross-entropy has none of.
+        let shared = closest
+            .filter(|theory| theory.mode != Mode::Gibbs)
+            .and_then(|theory| calibration::by_squares(theory, bench::training(&settings.theory), sequence));
+        let trained = shared.map(|theory| Ok((theory, engine(&theory, &parts(1))?))).transpose()?;
         parts(2).say("order parameters", 0.0)?;
-        let pairs = bench.pairs(true)?;
-        let found = (settings.order && sequence.tasks.len() > 1).then(|| engine.best(&parts(3)));
-        let found = found.transpose()?;
+        let pairs = bench.as_ref().map(|bench| bench.pairs(true)).transpose()?.unwrap_or_default();
+        let searched = own.as_ref().filter(|_| settings.order && sequence.tasks.len() > 1);
+        let found = searched.map(|engine| engine.best(&parts(3))).transpose()?;
+        let mut answer = About::of(sequence, 1, settings, closest.is_some())?;
+        answer.notes.extend(near_interpolation(sequence, settings).filter(|_| theory));
         let mut orders = ForecastOrders {
-            answer: About::of(sequence, 1, settings, trained.is_some())?,
+            answer,
             settings: settings.clone(),
             best: None,
-            computed: Computed { engine: super::Engine::Memory, bytes: kept(&sequence.sizes()).bytes, residual: None },
-            engine,
-            trained: trained.transpose()?,
+            computed: Computed::of(super::Engine::Memory, &sequence.sizes(), settings, context),
+            engine: own,
+            trained,
             chance: chance(sequence),
             pairs,
         };
@@ -120,7 +141,8 @@ impl ForecastOrders {
 
     /// Bytes that the kernels and factors take.
     pub fn bytes(&self) -> usize {
-        self.engine.bytes() + self.trained.as_ref().map_or(0, |(_, engine)| engine.bytes())
+        let engines = self.engine.iter().chain(self.trained.as_ref().map(|(_, engine)| engine));
+        engines.map(Engine::bytes).sum()
     }
 
     /// The forecast of the tasks learned in an order, each named by its number from 1. In it tasks are numbered by their place.
@@ -131,17 +153,50 @@ impl ForecastOrders {
         check_order(order, self.tasks())?;
         let places: Vec<usize> = order.iter().map(|t| t - 1).collect();
         // The two theories have kernels of their own: neither waits for the other.
-        let (learned, trained) = rayon::join(|| self.learned(&places), || self.trained(&places));
+        let own = || self.engine.as_ref().map(|engine| self.learned(engine, &places)).transpose();
+        let (learned, trained) = rayon::join(own, || self.trained(&places));
         let (learned, trained) = (learned?, trained?);
-        let best = self.best.as_ref().map(|best| beside(&places, &learned.forgetting, best, self.engine.examples()));
+        let found = self.best.as_ref().zip(self.engine.as_ref()).zip(learned.as_ref());
+        let best = found.map(|((best, engine), learned)| beside(&places, &learned.forgetting, best, engine.examples()));
         let mut answer = self.answer.clone();
         answer.names = places.iter().map(|&t| self.answer.names[t].clone()).collect();
         let beside = Beside { order: best, ..Beside::default() };
-        answer.forecast(&self.settings, (&[learned], trained), vec![self.pairs_of(order)], beside, self.computed)
+        let pairs = if learned.is_some() { vec![self.pairs_of(order)] } else { vec![] };
+        answer.forecast(&self.settings, (learned.as_slice(), trained), pairs, beside, self.computed)
     }
 
-    fn learned(&self, places: &[usize]) -> Result<SingleHeadForecast> {
-        let scores = self.engine.follow(places)?;
+    /// The same with what [`Forecast::of`] sets beside a forecast: how many examples to keep, heads in closed form, and the fate of every
+    /// example. `sequence` are the tasks in the order in which they were given.
+    ///
+    /// # Errors
+    /// As for [`ForecastOrders::forecast`] and [`Forecast::of`].
+    pub fn complete(&self, sequence: &TaskSequence, order: &[usize], context: &Context) -> Result<Forecast> {
+        let mut forecast = self.forecast(order)?;
+        let (sequence, settings) = (sequence.ordered(order)?, &self.settings);
+        if !sequence.learns_classes() {
+            return Ok(forecast);
+        }
+        let closest = closest(&sequence, settings);
+        let part = |k: usize| context.part(k, 3);
+        if let Some(theory) = closest.as_ref().filter(|_| settings.compares_replay(&sequence.sizes())) {
+            forecast.keep = context.run(|| KeepCurve::of(&sequence, theory, settings.features, None, &part(0)))?;
+        }
+        if closest.is_some() && settings.compares_heads(&sequence.sizes()) {
+            let (heads, note) = context.run(|| heads_beside(&sequence, &part(1)))?;
+            forecast.heads = heads;
+            forecast.notes.extend(note);
+        }
+        if settings.examples || settings.complete {
+            part(2).say("every example", 0.0)?;
+            let (examples, directions) = every_example(&sequence, closest.as_ref(), settings, context)?;
+            forecast.examples = examples.filter(|_| settings.examples);
+            forecast.directions = directions;
+        }
+        Ok(forecast)
+    }
+
+    fn learned(&self, engine: &Engine, places: &[usize]) -> Result<SingleHeadForecast> {
+        let scores = engine.follow(places)?;
         let worst = scores.conditions.iter().copied().fold(0.0, f64::max);
         let right = digits(worst, &self.answer.names[places[0]])?;
         Ok(SingleHeadForecast::of(scores, right, false))
@@ -156,8 +211,8 @@ impl ForecastOrders {
 
     /// The best order with what it leaves.
     fn best(&self, found: SearchResult) -> Result<BestOrder> {
-        let forgetting = self.learned(&found.order)?.forgetting;
-        Ok(BestOrder { found, forgetting })
+        let learned = self.engine.as_ref().map(|engine| self.learned(engine, &found.order)).transpose()?;
+        Ok(BestOrder { found, forgetting: learned.map(|learned| learned.forgetting).unwrap_or_default() })
     }
 
     /// The order parameters of all pairs, tasks numbered by their place.
@@ -199,13 +254,13 @@ fn beside(places: &[usize], forgetting: &[Vec<f64>], best: &BestOrder, examples:
 /// Kernels and factors of one theory; from kernels that are there, where it uses the same ones.
 fn engine(
     sequence: &TaskSequence,
-    bench: &Bench<'_>,
+    bench: Option<&Bench<'_>>,
     settings: &ForecastSettings,
     theory: &SingleHeadSettings,
     context: &Context,
 ) -> Result<Engine> {
-    let inputs = Inputs::Network(sequence);
-    let (source, given): (KernelSource, Vec<TaskInput<'_>>) = match &bench.made {
+    let inputs = inputs(sequence, settings.features);
+    let (source, given): (KernelSource, Vec<TaskInput<'_>>) = match bench.and_then(|bench| bench.made.as_ref()) {
         Some(made) if theory.same_kernels(&settings.theory) => (made.source(), made.given()),
         _ => (inputs.source(theory.architecture, theory.checked()?), inputs.given(theory.bias2)?),
     };
@@ -218,7 +273,7 @@ fn kept(sizes: &Sizes) -> Cost {
     let (train, test) = (sizes.train.iter().sum::<usize>() as f64, sizes.test.iter().sum::<usize>() as f64);
     let numbers = train * train / 2.0 + sizes.train.iter().map(|&p| (p * p) as f64).sum::<f64>() + train * test;
     let products = 2.0 * sizes.dim as f64 * (train * train / 2.0 + train * test);
-    Cost { flops: 2.0 * products, bytes: 8.0 * (2.0 * numbers + (train + test) * sizes.dim as f64) }
+    Cost { flops: 2.0 * products, bytes: 8.0 * (2.0 * numbers + (train + test) * sizes.dim as f64), ..Cost::default() }
 }
 
 #[cfg(test)]
@@ -280,6 +335,30 @@ mod tests {
                 // Digits are estimates from random probes of the same kernels, made in another order of operations.
                 assert!((answer.digits - whole.digits).abs() < 0.5, "{} {}", answer.digits, whole.digits);
             }
+        }
+    }
+
+    /// Inputs or features, with and without the theory's own quantities: what is made once is what [`Forecast::of`] makes.
+    #[test]
+    fn all_of_a_forecast_is_that_of_the_reordered_sequence() {
+        let source = Source::new(Dataset::sample().unwrap(), &Preprocess { whiten: None, ..Preprocess::default() });
+        let labels = crate::tasks::Labels::OneHotAll;
+        let split = Split { tasks: 3, p: 40, p_test: 30, labels, ..Split::default() };
+        let sequence = split.generate(&source.unwrap(), 3).unwrap();
+        let order = [3, 1, 2];
+        for (features, examples) in [(false, true), (true, false), (true, true)] {
+            let settings = ForecastSettings { features, examples, ..ForecastSettings::default() };
+            let context = crate::Context::default();
+            let orders = ForecastOrders::new(&sequence, &settings, &context).unwrap();
+            let answer = orders.complete(&sequence, &order, &context).unwrap();
+            let whole = Forecast::of(&[sequence.ordered(&order).unwrap()], &settings, &context).unwrap();
+            assert!(near(&answer.forgetting.unwrap().mean, &whole.forgetting.unwrap().mean), "{features}");
+            assert_eq!(answer.trained.unwrap().accuracy, whole.trained.unwrap().accuracy, "{features}");
+            // Counts of examples on either side.
+            assert_eq!((&answer.keep, &answer.heads), (&whole.keep, &whole.heads), "{features}");
+            assert!(answer.keep.is_some() && answer.heads.is_some());
+            assert_eq!((&answer.examples, &answer.directions), (&whole.examples, &whole.directions));
+            assert_eq!((answer.examples.is_some(), answer.notes), (examples, whole.notes));
         }
     }
 

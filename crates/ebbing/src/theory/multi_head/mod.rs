@@ -62,8 +62,8 @@ pub use maps::Prediction;
 pub use representation::centered_alignment;
 pub use settings::MultiHeadSettings;
 pub use several::{
-    AlikeClasses, ClassProbabilities, Classes, DirectionLoads, KernelsOfTwo, LimitDirections, OutputAccuracy,
-    OutputMaps, OutputPrediction, SeveralOutputs, TwoKernelTasks, TwoTaskOutputs, TwoTaskOutputsPoint,
+    AlikeClasses, AloneOutputs, ClassProbabilities, Classes, DirectionLoads, KernelsOfTwo, LimitDirections,
+    OutputAccuracy, OutputMaps, OutputPrediction, SeveralOutputs, TwoKernelTasks, TwoTaskOutputs, TwoTaskOutputsPoint,
 };
 pub use solve::EquationResidual;
 pub use two_task_maps::HeadMaps;

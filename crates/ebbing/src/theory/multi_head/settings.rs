@@ -144,15 +144,16 @@ pub(super) fn checked_load(alpha: f64) -> Result<f64> {
 
 /// Refuses tasks that the theory of one output per head does not cover or that cannot be a task.
 pub(super) fn check_tasks(tasks: &[Task]) -> Result<()> {
+    check_several(tasks)?;
     for (i, task) in tasks.iter().enumerate() {
         if task.y.ncols() != 1 {
             return Err(Error::outside(
                 format!("{} with {} target columns", task_name(tasks, i), task.y.ncols()),
-                "the multi-head renormalization factors are derived for one target column; choose one column, or two classes as ±1",
+                "this part of the multi-head theory is for one target column; choose one column, or two classes as ±1",
             ));
         }
     }
-    check_several(tasks)
+    Ok(())
 }
 
 /// Refuses what cannot be a task, with any number of target columns.

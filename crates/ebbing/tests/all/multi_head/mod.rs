@@ -2,6 +2,7 @@
 
 mod any;
 mod bad_input;
+mod classes;
 mod critical_load;
 mod curves;
 mod limits;

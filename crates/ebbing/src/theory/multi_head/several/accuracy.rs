@@ -9,6 +9,7 @@ use crate::error::{Error, Result};
 use crate::linalg::{Mat, MatRef};
 use crate::metrics::{names_classes, normal_cdf, own_columns};
 use crate::rng::Stream;
+use serde::Serialize;
 use std::f64::consts::{FRAC_PI_2, TAU};
 
 /// Differences of outputs count as certain below this part of the largest variance: rounding of variances that vanish.
@@ -24,7 +25,7 @@ pub struct ClassProbabilities {
 }
 
 /// An average over test examples.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct OutputAccuracy {
     /// The share of examples whose class has the largest output, averaged over networks.
     pub value: f64,
@@ -33,20 +34,20 @@ pub struct OutputAccuracy {
 }
 
 impl OutputPrediction {
-    /// The probability of every output to be the largest; `draws` samples per input and output where there is no closed form.
+    /// The probability of every output to be the largest; `draws` samples per input and output where there is no closed form. Where
+    /// covariances grow with λ it is the limit: there means count only along what does not grow.
     ///
     /// # Errors
-    /// [`Error::OutsideTheory`] where covariances diverge with λ.
+    /// [`Error::Stopped`] where the computation was asked to stop.
     pub fn probabilities(&self, draws: usize, seed: u64) -> Result<ClassProbabilities> {
-        self.check_finite()?;
         let (n, m) = (self.mean.nrows(), self.mean.ncols());
         let (mut probability, mut error) = (Mat::zeros(n, m), Mat::zeros(n, m));
-        let all: Vec<usize> = (0..m).collect();
+        let (all, scale): (Vec<usize>, f64) = ((0..m).collect(), self.scale());
         for i in 0..n {
             crate::stop::check()?;
             for c in 0..m {
                 let mut stream = Stream::new(seed, "class probabilities", (i * m + c) as u64);
-                let chance = self.chance(i, c, &all, draws, &mut stream);
+                let chance = self.chance(i, c, (&all, scale), draws, &mut stream);
                 (probability[(i, c)], error[(i, c)]) = (chance.value, chance.error);
             }
         }
@@ -57,9 +58,8 @@ impl OutputPrediction {
     /// output: on which it has the target's sign), averaged over networks. Rows whose target is no class are left out.
     ///
     /// # Errors
-    /// [`Error::Data`] for targets that do not fit or are no classes; [`Error::OutsideTheory`] where covariances diverge with λ.
+    /// [`Error::Data`] for targets that do not fit or are no classes.
     pub fn accuracy(&self, y: MatRef<'_, f64>, draws: usize, seed: u64) -> Result<OutputAccuracy> {
-        self.check_finite()?;
         let (n, m) = (self.mean.nrows(), self.mean.ncols());
         if (y.nrows(), y.ncols()) != (n, m) {
             let problem = format!("{} × {} of them for {n} × {m} outputs", y.nrows(), y.ncols());
@@ -68,7 +68,7 @@ impl OutputPrediction {
         if !(0..m).all(|j| names_classes(y, j)) {
             return Err(Error::data("targets", "they are real numbers, not classes; an accuracy needs classes"));
         }
-        let own = own_columns(y);
+        let (own, scale) = (own_columns(y), self.scale());
         let (mut sum, mut variance, mut counted) = (0.0, 0.0, 0usize);
         for i in 0..n {
             crate::stop::check()?;
@@ -76,14 +76,14 @@ impl OutputPrediction {
                 if y[(i, 0)] == 0.0 {
                     continue;
                 }
-                let v = self.covariance[i][(0, 0)].max(0.0);
+                let v = self.covariance[i][(0, 0)].max(0.0) * scale;
                 OutputAccuracy { value: positive(y[(i, 0)].signum() * self.mean[(i, 0)], v), error: 0.0 }
             } else {
                 let top = (0..m).map(|j| y[(i, j)]).fold(f64::NEG_INFINITY, f64::max);
                 let best: Vec<usize> = (0..m).filter(|&j| y[(i, j)] == top).collect();
                 let [class] = best[..] else { continue };
                 let mut stream = Stream::new(seed, "accuracy of outputs", i as u64);
-                self.chance(i, class, &own, draws, &mut stream)
+                self.chance(i, class, (&own, scale), draws, &mut stream)
             };
             sum += chance.value;
             variance += chance.error * chance.error;
@@ -95,23 +95,34 @@ impl OutputPrediction {
         Ok(OutputAccuracy { value: sum / counted as f64, error: variance.sqrt() / counted as f64 })
     }
 
-    fn check_finite(&self) -> Result<()> {
-        if self.exponent > 0.0 {
-            let reason = "its covariance grows with lambda; give a finite lambda";
-            return Err(Error::outside("the accuracy of a head that overfits at lambda = inf", reason));
+    /// What covariances are multiplied by: 1, or a number that stands for the power of λ with which they grow.
+    fn scale(&self) -> f64 {
+        let m = self.mean.ncols();
+        let variances = self.covariance.iter().flat_map(|s| (0..m).map(|a| s[(a, a)]));
+        let largest = variances.fold(0.0, f64::max);
+        if self.exponent == 0.0 || largest == 0.0 {
+            return 1.0;
         }
-        Ok(())
+        // Means shift probabilities by 1e-10.
+        1e20 * self.mean.norm_max().max(1.0).powi(2) / largest
     }
 
     /// The probability that output `class` is the largest of `among` on input i.
-    fn chance(&self, i: usize, class: usize, among: &[usize], draws: usize, stream: &mut Stream) -> OutputAccuracy {
+    fn chance(
+        &self,
+        i: usize,
+        class: usize,
+        (among, scale): (&[usize], f64),
+        draws: usize,
+        stream: &mut Stream,
+    ) -> OutputAccuracy {
         let others: Vec<usize> = among.iter().copied().filter(|&j| j != class).collect();
         let (mean, s) = (|j: usize| self.mean[(i, j)], &self.covariance[i]);
         let delta: Vec<f64> = others.iter().map(|&j| mean(class) - mean(j)).collect();
         let k = others.len();
         let covariance = Mat::from_fn(k, k, |a, b| {
             let (a, b) = (others[a], others[b]);
-            s[(class, class)] - s[(class, b)] - s[(a, class)] + s[(a, b)]
+            scale * (s[(class, class)] - s[(class, b)] - s[(a, class)] + s[(a, b)])
         });
         orthant(&delta, &covariance, draws, stream)
     }
@@ -350,7 +361,11 @@ mod tests {
         let real = Mat::from_fn(3, 3, |i, j| (i + 2 * j) as f64);
         let three = OutputPrediction { mean: Mat::zeros(3, 3), covariance: vec![Mat::zeros(3, 3); 3], exponent: 0.0 };
         assert!(three.accuracy(real.as_ref(), 10, 0).unwrap_err().to_string().contains("real numbers"));
+        // Nothing of these grows.
         let diverging = OutputPrediction { exponent: 0.5, ..certain };
-        assert!(diverging.accuracy(y.as_ref(), 10, 0).unwrap_err().to_string().contains("finite lambda"));
+        assert_eq!(diverging.accuracy(y.as_ref(), 10, 0).unwrap().value, 1.0);
+        // A difference that grows without bound is of either sign, whatever its mean.
+        let grown = OutputPrediction { exponent: 0.5, ..found };
+        assert!((grown.probabilities(10, 0).unwrap().probability[(0, 0)] - 0.5).abs() < 1e-9);
     }
 }

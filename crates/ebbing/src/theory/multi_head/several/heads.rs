@@ -8,11 +8,11 @@ use crate::error::{Result, refuse};
 use crate::kernels::{Kernel, KernelKind};
 use crate::linalg::{Mat, MatRef};
 use crate::plan::{Sizes, sequence_cost};
-use crate::tasks::Task;
+use crate::tasks::{Task, own_readouts};
 use crate::theory::multi_head::large_lambda::{AtLambda, LambdaEvidence, rise};
 use crate::theory::multi_head::settings::{MultiHeadSettings, check_several, held_out, task_name};
 use crate::theory::multi_head::solve::EquationResidual;
-use crate::theory::multi_head::{MultiHead, Prediction};
+use crate::theory::multi_head::{MultiHead, Prediction, Regime};
 
 /// Where a large λ stands for ∞, no forgetting changes by more than this when λ grows tenfold.
 const TOLERANCE: f64 = 1e-3;
@@ -27,7 +27,8 @@ const TOLERANCE: f64 = 1e-3;
 /// | several | finite | any | factors one task after another |
 /// | several | ∞ | more than 2, or β finite | a large λ that stands for ∞, with its [`evidence`](Self::evidence) |
 ///
-/// Targets are taken as they are, one column per output: two classes in two columns are two outputs. Heads, tasks and times count
+/// Targets that are classes become those of [`crate::tasks::own_readouts`]: every head has an output for each of its own classes, and one
+/// output for two of them. Others are taken as they are, one column per output. Heads, tasks and times count
 /// from 1.
 ///
 /// ```
@@ -112,6 +113,7 @@ impl SeveralOutputs {
     /// [`crate::Error::Setting`] and [`crate::Error::Data`] for bad settings and tasks, [`crate::Error::NotPositiveDefinite`] or
     /// [`crate::Error::LostAccuracy`] for singular kernels, [`crate::Error::NotConverged`] with its trace where the equations are not solved.
     pub fn new(tasks: &[Task], settings: &MultiHeadSettings, context: &Context) -> Result<Self> {
+        let tasks = &own_readouts(tasks)[..];
         check_several(tasks)?;
         if tasks.iter().all(|task| task.y.ncols() == 1) {
             let theory = Box::new(MultiHead::new(tasks, settings, context)?);
@@ -192,6 +194,50 @@ impl SeveralOutputs {
         match &self.inner {
             Inner::One { theory, .. } => theory.evidence(),
             _ => &self.evidence,
+        }
+    }
+
+    /// How far losses still move when the λ that stands for ∞ grows tenfold, where that is more than 1e-3: next to a transition.
+    pub fn unsettled(&self) -> Option<f64> {
+        self.evidence().last().map(|last| last.change).filter(|&change| change > TOLERANCE)
+    }
+
+    /// The exponent of λ in `U1(h,h)` as λ → ∞: exact for two tasks at β = ∞, elsewhere 0 or ½, whichever is nearer to the last of the
+    /// evidence; 0 at finite λ.
+    pub fn readout_exponent(&self, head: usize) -> f64 {
+        match &self.inner {
+            Inner::One { theory, .. } => theory.readout_exponent(head),
+            Inner::Two { point, .. } if head == 2 => point.exponent,
+            _ => {
+                self.evidence.last().map_or(0.0, |last| if last.readout_exponents[head - 1] > 0.25 { 0.5 } else { 0.0 })
+            }
+        }
+    }
+
+    /// The mean over outputs of `|a|²/N` of a head's readouts; infinite where it diverges with λ.
+    pub fn norm(&self, head: usize) -> f64 {
+        let u = self.u1(head, head);
+        (0..u.nrows()).map(|a| u[(a, a)]).sum::<f64>() / u.nrows() as f64
+    }
+
+    /// The regime, which heads of one output have for two tasks at λ = β = ∞; [`SeveralOutputs::two_tasks`] has those of directions.
+    pub fn regime(&self) -> Option<Regime> {
+        match &self.inner {
+            Inner::One { theory, .. } => theory.regime(),
+            _ => None,
+        }
+    }
+
+    /// The tasks, with the targets that were learned.
+    pub fn learned_tasks(&self) -> &[Task] {
+        self.all_tasks()
+    }
+
+    /// The theory of one output per head, where every head has one.
+    pub fn one_output(&self) -> Option<&MultiHead> {
+        match &self.inner {
+            Inner::One { theory, .. } => Some(theory),
+            _ => None,
         }
     }
 

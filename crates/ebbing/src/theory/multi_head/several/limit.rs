@@ -31,6 +31,7 @@ use crate::theory::multi_head::critical::BOUND;
 use crate::theory::multi_head::limit::Regime;
 use crate::theory::multi_head::saddle::TOLERANCE;
 use crate::theory::multi_head::solve::EquationResidual;
+use serde::Serialize;
 
 /// Roots of generalizing directions closer than this, relatively, count as one: classes that are alike by symmetry.
 const SAME_ROOT: f64 = 1e-9;
@@ -54,9 +55,10 @@ impl LimitDirections {
 }
 
 /// The critical loads of the directions of head 2, ascending.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct DirectionLoads {
     /// The load above which at least k + 1 directions generalize; 1 where they do at every load above 1, ∞ where none was found.
+    #[serde(with = "crate::serde_infinity::list")]
     pub alpha_c: Vec<f64>,
     /// The largest load that was searched.
     pub bound: f64,

@@ -11,6 +11,7 @@
 
 mod accuracy;
 mod alike;
+mod alone;
 #[cfg(test)]
 mod checks;
 mod dense;
@@ -34,6 +35,7 @@ mod tests;
 
 pub use accuracy::{ClassProbabilities, OutputAccuracy};
 pub use alike::{AlikeClasses, Classes};
+pub use alone::AloneOutputs;
 pub use heads::SeveralOutputs;
 pub use kernels::{KernelsOfTwo, TwoKernelTasks};
 pub use limit::{DirectionLoads, LimitDirections};

@@ -140,6 +140,11 @@ impl TwoTaskOutputs {
         })
     }
 
+    /// The two tasks.
+    pub fn tasks(&self) -> &[Task; 2] {
+        &self.tasks
+    }
+
     /// The penalty λ.
     pub fn lambda(&self) -> f64 {
         self.pair.lambda()

@@ -7,15 +7,14 @@ use ebbing::Context;
 use ebbing::data::{Features, Part, Places, Preprocess, Source, Sources, Targets};
 use ebbing::linalg::Mat;
 use ebbing::plan::{size, time};
-use ebbing::request::CheckRequest;
-use ebbing::request::Request;
-use ebbing::tasks::{Recipe, TaskCheck, TaskOrigin};
-use ebbing::{Task, TaskSequence};
+use ebbing::request::{CheckRequest, Door, Request};
+use ebbing::tasks::{ByClass, Recipe, TaskCheck, TaskOrigin};
+use ebbing::{Error, Task, TaskSequence};
 use serde_json::{Value, json};
 use std::sync::Arc;
 
 /// How many examples of each task are shown.
-const SHOWN: usize = 8;
+pub const SHOWN: usize = 8;
 
 /// The tasks before they are put in order.
 #[derive(Debug)]
@@ -36,20 +35,40 @@ pub fn drawn(app: &App, state: &State, context: &Context) -> Result<Arc<Drawn>> 
     let key = format!("tasks {}", state.tasks_key()?);
     app.cache.or_make(context, &key, || {
         context.say("tasks", 0.0)?;
-        let recipe = state.recipe()?;
-        let sequence = match &state.file {
-            Some(OwnFile { content: Content::Tasks(own), .. }) => prepared(own, &recipe)?,
-            _ => {
-                if state.file.is_none() {
-                    let sizes = state.forecast.part_of(recipe.sizes()?);
-                    Request::from(state.forecast.clone()).check_memory(&sizes, context)?;
-                }
-                recipe.draw(&*sources(app, &recipe, context)?, recipe.seed)?
+        let (sequence, seed) = match &state.file {
+            Some(own) if state.of_features() => (features(own, state)?, state.forecast.tasks.seed()),
+            own => {
+                let recipe = state.recipe()?;
+                let sequence = match own {
+                    Some(OwnFile { content: Content::Tasks(own), .. }) => prepared(own, &recipe)?,
+                    _ => {
+                        if own.is_none() {
+                            let sizes = state.forecast.part_of(recipe.sizes()?);
+                            Request::from(state.forecast.clone()).check_memory(&sizes, context)?;
+                        }
+                        recipe.draw(&*sources(app, &recipe, context)?, recipe.seed)?
+                    }
+                };
+                (sequence, recipe.seed)
             }
         };
+        if let (Some(problem), Some(file)) = (sequence.one_set(), &state.file) {
+            return Err(Error::data(&file.name, Door::Page.words(&problem)));
+        }
         let bytes = bytes(&sequence);
-        Ok((Drawn { sequence, seed: recipe.seed, key: key.clone() }, bytes))
+        Ok((Drawn { sequence, seed, key: key.clone() }, bytes))
     })
+}
+
+/// The features of a file, as tasks.
+fn features(file: &OwnFile, state: &State) -> Result<TaskSequence> {
+    let Content::Tasks(own) = &file.content else {
+        return Err(Error::setting("features", &file.name, "must be a file of features, not a recipe"));
+    };
+    match state.forecast.tasks.classes_per_task {
+        Some(classes_per_task) => ByClass { classes_per_task }.apply((**own).clone(), state.forecast.tasks.seed()),
+        None => Ok((**own).clone()),
+    }
 }
 
 /// The tasks of a file, with the requested steps.
@@ -111,10 +130,12 @@ pub fn origins(app: &App) -> Value {
     let sets = Places::from_env().list();
     let here = sets.iter().filter(|set| set.available);
     let sets: Vec<Value> = here.map(|set| json!({ "name": set.name, "title": set.title })).collect();
-    json!({ "data": sets, "files": app.files.names() })
+    let files = app.files.all();
+    let files = files.iter().map(|file| json!({ "name": file.name, "classes": file.content.classes_of_one_set() }));
+    json!({ "data": sets, "files": files.collect::<Vec<_>>() })
 }
 
-/// The view.
+/// What the tasks hold: the answer of `ebbing check`, and what they look like.
 ///
 /// # Errors
 /// Errors of the library.
@@ -123,42 +144,22 @@ pub fn view(asked: &Asked<'_>) -> Result<Value> {
     let key = format!("view {}", drawn.key);
     let answer = asked.app.cache.or_make(asked.context, &key, || {
         asked.context.say("what the tasks hold", 0.0)?;
-        let answer = answer(asked.state, &drawn, asked.context)?;
+        let check = CheckRequest::of_sequence(&drawn.sequence, asked.state.of_features(), asked.context);
+        let context = asked.state.forecast.tasks.context.unwrap_or(0);
+        let costs = check.computations.iter().map(|c| {
+            json!({ "command": c.command, "what": c.what, "refused": c.refused, "time": time(c.seconds), "memory": size(c.cost.bytes) })
+        });
+        let answer = json!({
+            "heading": asked.state.forecast.heading_of(&drawn.sequence, &asked.state.origin())?,
+            "answer": { "check": check },
+            "images": drawn.sequence.tasks.iter().map(|task| images(task, context)).collect::<Vec<_>>(),
+            "common": common_inputs(&check),
+            "costs": costs.collect::<Vec<_>>(),
+        });
         let bytes = answer.to_string().len();
         Ok((answer, bytes))
     })?;
     Ok((*answer).clone())
-}
-
-fn answer(state: &State, drawn: &Drawn, context: &Context) -> Result<Value> {
-    let sequence = &drawn.sequence;
-    let check = CheckRequest::of_sequence(sequence, false, context);
-    let context = state.recipe()?.post.context.map_or(0, |step| step.dim);
-    let tasks: Vec<Value> = sequence
-        .tasks
-        .iter()
-        .zip(&check.tasks)
-        .map(|(task, summary)| json!({ "summary": summary, "images": images(task, context) }))
-        .collect();
-    let costs: Vec<Value> = check
-        .computations
-        .iter()
-        .map(|c| match &c.refused {
-            Some(why) => json!({ "command": c.command, "refused": why }),
-            None => {
-                json!({ "command": c.command, "what": c.what, "time": time(c.seconds), "memory": size(c.cost.bytes) })
-            }
-        })
-        .collect();
-    Ok(json!({
-        "heading": state.forecast.heading_of(sequence, &state.origin())?,
-        "tasks": tasks,
-        "common": common_inputs(&check),
-        "computations": costs,
-        "notes": check.notes,
-        "warnings": check.warnings,
-        "problems": check.problems,
-    }))
 }
 
 /// How many inputs the tasks share, in one sentence; none if they share none.
@@ -173,22 +174,27 @@ fn common_inputs(check: &TaskCheck) -> Option<String> {
     Some(format!("{} different inputs among {total} examples: {pairs}.", check.distinct))
 }
 
-/// A few examples as gray images, as the task sees them; none if inputs are not square images.
+/// The first examples of a task as gray images.
 fn images(task: &Task, context: usize) -> Value {
-    let pixels = task.x.ncols().saturating_sub(context);
+    let rows: Vec<usize> = (0..SHOWN.min(task.x.nrows())).collect();
+    images_of(&task.x, context, &rows)
+}
+
+/// Rows of inputs as gray images, as the task sees them; none if they are not square images.
+pub fn images_of(x: &Mat<f64>, context: usize, rows: &[usize]) -> Value {
+    let pixels = x.ncols().saturating_sub(context);
     let side = (pixels as f64).sqrt().round() as usize;
     if side < 4 || side * side != pixels || side > 128 {
         return Value::Null;
     }
-    let one = |row: usize| {
-        let values: Vec<f64> = (0..pixels).map(|j| task.x[(row, j)]).collect();
+    let one = |&row: &usize| {
+        let values: Vec<f64> = (0..pixels).map(|j| x[(row, j)]).collect();
         let (low, high) = values.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(a, b), v| (a.min(*v), b.max(*v)));
         let gray = |v: &f64| (255.0 * (v - low) / (high - low).max(f64::MIN_POSITIVE)).round() as u8;
         let hex: String = values.iter().map(|v| format!("{:02x}", gray(v))).collect();
-        let target: Vec<f64> = (0..task.y.ncols()).map(|j| task.y[(row, j)]).collect();
-        json!({ "pixels": hex, "target": target })
+        json!({ "side": side, "pixels": hex })
     };
-    json!({ "side": side, "examples": (0..SHOWN.min(task.x.nrows())).map(one).collect::<Vec<_>>() })
+    rows.iter().map(one).collect()
 }
 
 #[cfg(test)]

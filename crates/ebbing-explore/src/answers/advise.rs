@@ -1,13 +1,13 @@
-//! The forecast of each remedy against forgetting, with replay as a curve.
+//! What each remedy against forgetting would do.
 
-use super::tasks::drawn;
+use super::data::drawn;
 use super::{App, Asked, Result, said};
 use crate::state::State;
 use ebbing::Context;
 use ebbing::request::{AdviseAnswer, Fields, heading_for};
 use ebbing::theory::advise::Advice;
 use ebbing_show::Show;
-use serde_json::{Value, json};
+use serde_json::Value;
 use std::sync::Arc;
 
 fn key(state: &State, tasks: &str, count: usize) -> Result<String> {
@@ -18,7 +18,7 @@ fn key(state: &State, tasks: &str, count: usize) -> Result<String> {
 /// Whether everything heavy is cached.
 pub fn ready(app: &App, state: &State) -> bool {
     let Ok(tasks) = state.tasks_key().map(|key| format!("tasks {key}")) else { return false };
-    let drawn = app.cache.get::<super::tasks::Drawn>(&tasks);
+    let drawn = app.cache.get::<super::data::Drawn>(&tasks);
     let key = drawn.and_then(|drawn| key(state, &tasks, drawn.sequence.tasks.len()).ok());
     key.is_some_and(|key| app.cache.has(&key))
 }
@@ -45,20 +45,11 @@ pub fn answer(app: &App, state: &State, context: &Context) -> Result<Arc<AdviseA
     })
 }
 
-/// The view.
+/// The answer.
 ///
 /// # Errors
 /// Errors of the library.
 pub fn view(asked: &Asked<'_>) -> Result<Value> {
     let answer = answer(asked.app, asked.state, asked.context)?;
-    let shown = answer.shown().map_err(said)?;
-    let sentences = answer.advice.sentences();
-    let finding = sentences.first().cloned().unwrap_or_default();
-    Ok(json!({
-        "figures": asked.figures(&shown.figures, &|_| finding.clone())?,
-        "heading": answer.heading,
-        "sentences": super::typeset_all(&sentences),
-        "assumes": answer.advice.assumes(),
-        "advice": answer.advice,
-    }))
+    super::page(answer.json(), &answer.shown().map_err(said)?, "advise", asked.state)
 }

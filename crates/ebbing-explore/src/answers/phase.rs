@@ -1,15 +1,15 @@
 //! Two of the tasks with separate heads, against the load: decomposed once per penalty, then any width at once.
 
-use super::tasks::{Drawn, drawn};
+use super::data::{Drawn, drawn};
 use super::{App, Asked, Result};
 use crate::state::State;
 use ebbing::Context;
-use ebbing::request::{PhasePlace, PhaseRequest, Representation};
-use ebbing::theory::multi_head::{Power, TwoTasks};
-use ebbing::theory::phase::{LossMaps, PhaseCurve, PhasePoint};
-use ebbing::{Error, Task};
-use ebbing_show::phase::DEFINED;
-use ebbing_show::{Show, html_text, plain_text, significant};
+use ebbing::request::{Answer, Fields, PhasePlace, PhaseRequest, Representation, TaskFields};
+use ebbing::tasks::own_readouts;
+use ebbing::theory::multi_head::TwoTasks;
+use ebbing::theory::phase::{LossMaps, PhaseCurve};
+use ebbing::{Error, Task, TaskSequence};
+use ebbing_show::{Show, Shown};
 use serde_json::{Value, json};
 use std::sync::Arc;
 
@@ -18,21 +18,6 @@ use std::sync::Arc;
 struct Pair {
     two: TwoTasks,
     maps: LossMaps,
-}
-
-/// A phase diagram of a pair, and its place at the width asked about.
-#[derive(Debug)]
-pub struct Located {
-    /// The pair in the diagram.
-    pub place: PhasePlace,
-    /// The result at the chosen width and penalty.
-    pub point: Option<PhasePoint>,
-    /// The request.
-    pub request: PhaseRequest,
-    /// The seed of everything that was drawn.
-    pub seed: u64,
-    /// How many tasks there are.
-    pub tasks: usize,
 }
 
 fn pair_key(tasks: &str, state: &State, lambda: f64) -> Result<String> {
@@ -52,11 +37,8 @@ pub fn ready(app: &App, state: &State) -> bool {
     let known = || -> Result<bool> {
         let (tasks, lambda) = (format!("tasks {}", state.tasks_key()?), state.phase_lambda());
         let has = |key: Result<String>| Ok(app.cache.has(&key?));
-        let answer = || -> Result<bool> {
-            let point = state.phase.width.is_none() || has(point_key(&tasks, state, lambda))?;
-            Ok(point && has(curve_key(&tasks, state, lambda))?)
-        };
-        Ok(has(pair_key(&tasks, state, f64::INFINITY))? && (has(pair_key(&tasks, state, lambda))? || answer()?))
+        let curve = has(pair_key(&tasks, state, lambda))? || has(curve_key(&tasks, state, lambda))?;
+        Ok(has(pair_key(&tasks, state, f64::INFINITY))? && curve)
     };
     known().unwrap_or(false)
 }
@@ -91,7 +73,7 @@ fn chosen(state: &State, tasks: &[Task]) -> Result<Vec<Task>> {
 ///
 /// # Errors
 /// Errors of the library.
-pub fn answer(app: &App, state: &State, context: &Context) -> Result<Located> {
+fn answer(app: &App, state: &State, context: &Context) -> Result<PhasePlace> {
     let drawn = drawn(app, state, context)?;
     let (request, lambda) = (state.phase_request()?, state.phase_lambda());
     let alphas = request.alpha.grid()?;
@@ -104,15 +86,11 @@ pub fn answer(app: &App, state: &State, context: &Context) -> Result<Located> {
             Ok((own.two.curve_from(&own.maps, &alphas)?, alphas.len() * 1024))
         })
     };
-    let point = |lambda: f64, alpha: f64, context: &Context| {
-        app.cache.or_make(context, &point_key(&drawn.key, state, lambda)?, || {
-            let own = pair(app, state, lambda, context)?;
-            Ok((own.two.curve_from(&own.maps, &[alpha])?, 1024))
-        })
-    };
     let (shown, everywhere) = (curve(lambda, context)?, curve(f64::INFINITY, context)?);
     let with_own = |alpha: f64| {
-        let own = point(f64::INFINITY, alpha, context)?;
+        let own = app.cache.or_make(context, &point_key(&drawn.key, state, f64::INFINITY)?, || {
+            Ok((limit.two.curve_from(&limit.maps, &[alpha])?, 1024))
+        })?;
         let points = own.points.iter().chain(&everywhere.points).cloned().collect();
         Ok(PhaseCurve { points, ..(*own).clone() })
     };
@@ -122,9 +100,7 @@ pub fn answer(app: &App, state: &State, context: &Context) -> Result<Located> {
     if request.representation {
         place.representation = (*hidden_layer(app, state, &drawn, context)?).clone();
     }
-    let own = place.location.as_ref().map(|l| point(lambda, l.alpha, context)).transpose()?;
-    let point = own.and_then(|curve| curve.points.first().cloned());
-    Ok(Located { place, point, request, seed: drawn.seed, tasks: drawn.sequence.tasks.len() })
+    Ok(place)
 }
 
 /// What the chosen pair does to the hidden layer.
@@ -139,68 +115,43 @@ fn hidden_layer(app: &App, state: &State, drawn: &Drawn, context: &Context) -> R
     })
 }
 
-/// The view.
+/// How the answer is shown, and as JSON: of two tasks with one output each from what is cached, otherwise of the request itself.
+///
+/// # Errors
+/// Errors of the library.
+pub fn shown(app: &App, state: &State, context: &Context) -> Result<(Shown, Value)> {
+    let drawn = drawn(app, state, context)?;
+    let both = |answer: &dyn Show| Ok((answer.shown().map_err(super::said)?, answer.json()));
+    if own_readouts(&chosen(state, &drawn.sequence.tasks)?).iter().any(|task| task.y.ncols() != 1) {
+        return both(&*several(app, state, &drawn, context)?);
+    }
+    let mut place = answer(app, state, context)?;
+    // The page does not search for the best penalty, so it does not say that test sets would allow it.
+    place.tested = true;
+    both(&place)
+}
+
+/// The answer.
 ///
 /// # Errors
 /// Errors of the library.
 pub fn view(asked: &Asked<'_>) -> Result<Value> {
-    let mut answer = answer(asked.app, asked.state, asked.context)?;
-    // The page does not search for the best penalty, so it does not say that test sets would allow it.
-    answer.place.tested = true;
-    let place = &answer.place;
-    let shown = place.shown().map_err(super::said)?;
-    // The last sentence says what the losses are: the page has it elsewhere.
-    let sentences = &shown.sentences[..shown.sentences.len() - 1];
-    let point = answer.point.as_ref().map(|p| numbers(p, asked.state.phase_lambda()));
-    Ok(json!({
-        "figures": asked.figures(&shown.figures, &|_| finding(&answer))?,
-        "heading": plain_text(&shown.heading),
-        "sentences": sentences.iter().map(|s| html_text(s)).collect::<Vec<_>>(),
-        "defined": plain_text(DEFINED),
-        "sizes": place.sizes,
-        "critical_load": place.critical,
-        "location": place.location,
-        "regime": place.location.as_ref().map(|l| l.regime.to_string()),
-        "point": point,
-        "tasks": answer.tasks,
-        "representation": place.representation,
-    }))
+    let drawn = drawn(asked.app, asked.state, asked.context)?;
+    let (shown, json) = shown(asked.app, asked.state, asked.context)?;
+    let mut page = super::page(json, &shown, "phase", asked.state)?;
+    let pair = chosen(asked.state, &drawn.sequence.tasks)?;
+    page["sizes"] = json!(pair.iter().map(|task| task.y.nrows()).collect::<Vec<_>>());
+    page["tasks"] = json!(drawn.sequence.tasks.len());
+    Ok(page)
 }
 
-/// Numbers at the chosen width, and the power of λ with which they grow, if they do.
-fn numbers(point: &PhasePoint, lambda: f64) -> Value {
-    let power = |p: Power| {
-        let value = if lambda.is_finite() { p.at(lambda) } else { p.limit() };
-        json!({
-            "value": if value.is_finite() { json!(value) } else { json!("inf") },
-            "coefficient": if p.coefficient.is_finite() { json!(p.coefficient) } else { json!("inf") },
-            "exponent": p.exponent,
-        })
-    };
-    json!({
-        "alpha": point.factors.alpha,
-        "f21": power(point.f21),
-        "g21": point.g21.map(power),
-        "g22": point.g22.map(power),
-        "u22": power(point.factors.u22),
+/// Two tasks with several outputs each.
+fn several(app: &App, state: &State, drawn: &Drawn, context: &Context) -> Result<Arc<Answer>> {
+    let request = state.phase_request()?;
+    app.cache.or_make(context, &format!("several {} {}", drawn.key, request.command_line("phase")), || {
+        let sequence =
+            TaskSequence { tasks: chosen(state, &drawn.sequence.tasks)?, settings: drawn.sequence.settings.clone() };
+        let alone = PhaseRequest { pair: vec![], tasks: TaskFields::default(), ..request.clone() };
+        Ok((Answer::Phase(alone.run_on(sequence, context)?), 1 << 16))
     })
-}
-
-/// What the figure shows, in one sentence.
-fn finding(answer: &Located) -> String {
-    let critical = &answer.place.critical;
-    let boundary = if critical.alpha_c.is_finite() {
-        format!("networks overfit task 2 between loads 1 and {}", significant(critical.alpha_c))
-    } else {
-        "networks overfit task 2 at every load above 1".to_string()
-    };
-    match &answer.place.location {
-        Some(l) => format!(
-            "A network of {} units (load {}) is in the regime of {}; as λ grows, {boundary}.",
-            l.width,
-            significant(l.alpha),
-            l.regime
-        ),
-        None => format!("As λ grows, {boundary}."),
-    }
 }

@@ -1,0 +1,93 @@
+"""Numbers on the page are those of the program, and of the Python lines that the page shows."""
+
+import json
+import urllib.request
+
+from case import ROUNDING, SMALL, Case, features, npz
+
+STATES = (
+    SMALL + "&order=3,1,4,2&sigma=0.5&depths=2",
+    "data=mnist-sample&protocol=class-incremental&length=3&examples=60&test-examples=40&order=2,3,1",
+    "data=mnist-sample&protocol=split&length=3&examples=40&test-examples=20&one-hot=true&mode=ntk&seed=5",
+    "data=mnist-sample&protocol=target-distractor&length=3&examples=40&rho-target=0.75&rho-flip=0.1&mode=lazy&depth=2",
+    SMALL + "&replay=5&replay-budget=per-class",
+    "data=mnist-sample&protocol=permuted&length=2&examples=40&test-examples=20&intermediate=1&mode=gibbs&lambda=3",
+    "tasks=lines.npz&center=pixel&norm=true&context=4",
+    "tasks=lines.toml&order=3,2,1",
+    "features=layer.npz&classes-per-task=2",
+)
+# What a machine's memory decides, what is random probes of the same kernels, and what is in every file.
+APART = {"computed", "digits", "metadata", "best_lambda", "seconds"}
+
+
+class Numbers(Case):
+    def close(self, page, known, at=""):
+        if isinstance(page, dict) and isinstance(known, dict):
+            for key in (page.keys() | known.keys()) - APART:
+                self.assertTrue(key in page and key in known, f"{at}.{key}")
+                self.close(page[key], known[key], f"{at}.{key}")
+        elif isinstance(page, list) and isinstance(known, list):
+            self.assertEqual(len(page), len(known), at)
+            for k, (a, b) in enumerate(zip(page, known)):
+                self.close(a, b, f"{at}[{k}]")
+        elif isinstance(page, (int, float)) and isinstance(known, (int, float)):
+            self.assertLessEqual(abs(page - known), ROUNDING * (1 + abs(known)), at)
+        else:
+            self.assertEqual(page, known, at)
+
+    def answer(self, command, state):
+        """The answer that the page was given."""
+        address = self.page.run(f"performance.getEntriesByType('resource').map((e) => e.name).filter((n) => n.includes('/api/answer/{command}') && !n.includes('page.first')).at(-1)")
+        last = urllib.request.urlopen(address, timeout=60).read().decode().strip().split("\n")[-1]
+        return json.loads(last)["result"]["answer"]
+
+    def files(self):
+        recipe = b'data = "mnist-sample"\norder = [2, 1, 3]\n[protocol]\nkind = "permuted"\ntasks = 3\np = 40\np_test = 20\n'
+        self.visit(SMALL)
+        for name, content in (("lines.npz", npz()), ("lines.toml", recipe), ("layer.npz", features())):
+            self.saved(name, content)
+            self.dropped((name, content))
+            self.page.until(f"location.hash.includes('{name}')")
+            self.settled()
+
+    def test_every_answer_is_that_of_the_command_beside_it(self):
+        self.files()
+        for state in STATES:
+            self.visit(state, refined=True)
+            for command in ("forecast", "advise", "phase"):
+                if self.page.run(f"!document.querySelector('#q-{'help' if command == 'advise' else 'width'} .fig svg')") and command != "forecast":
+                    continue
+                self.close(self.answer(command, state), self.line(command), f"{state} {command}")
+            lost = self.python("forecast", "(answer.answer, [list(map(float, r)) for r in answer.forgetting.tolist()])")
+            if lost:
+                self.assertEqual(lost[0], self.line("forecast")["answer"], state)
+
+    def test_what_is_shown_is_what_was_answered(self):
+        self.visit("data=mnist-sample&protocol=class-incremental&length=3&examples=60&test-examples=40", refined=True)
+        forecast = self.line("forecast")["forecast"]
+        percent = lambda share: str(int(100 * share + 0.5))
+        after = forecast["trained"]["accuracy"]["mean"]
+        known = [f"{forecast['tasks'][s]}: {percent(after[t][s])} % after task {t + 1}" for s in range(3) for t in range(s, 3)]
+        self.assertEqual(self.read("tasks"), known)
+        self.assertIn(f"lose {percent(forecast['trained']['lost'])} points", self.headline())
+        kept = [say.split(" ")[0] for say in self.read("keep")]
+        self.assertEqual(kept, [str(p["per_class"]) for p in forecast["keep"]["points"]])
+        self.assertEqual(len(self.read("clash")), len(forecast["pairs"]))
+        self.unfold("clash")
+        for row, pair in zip(self.table("pairs"), forecast["pairs"], strict=True):
+            self.assertAlmostEqual(row[2], pair["values"]["conflict"], delta=ROUNDING)
+
+    def test_every_file_can_be_saved(self):
+        self.visit(SMALL + "&phase.width=45&seed=17", refined=True)
+        self.page.click("#open-share")
+        links = self.page.run("[...document.querySelectorAll('.files a')].map((a) => a.href)")
+        endings = {"csv": b"# program: ebbing", "html": b"<!DOCTYPE html>"}
+        seen = set()
+        for link in links:
+            command, ending = link.split("/take/")[1].split("/")[0], link.split("?")[0].rsplit(".", 1)[1]
+            self.assertTrue(urllib.request.urlopen(link, timeout=60).read().startswith(endings[ending]), link)
+            seen.add((command, ending))
+        self.assertEqual(seen, {(command, ending) for command in ("forecast", "phase", "advise") for ending in endings})
+        self.page.run("Object.defineProperty(navigator, 'clipboard', { value: { writeText: async (text) => { window.copied = text; } } })")
+        self.page.click("[aria-label='Copy the link']")
+        self.assertEqual(self.page.until("window.copied"), self.page.run("location.href"))
