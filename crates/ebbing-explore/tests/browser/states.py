@@ -50,7 +50,7 @@ class States(Case):
         self.visit(SMALL)
         heavy = "data=mnist-sample&protocol=permuted&length=5&examples=900&test-examples=500"
         self.page.run(f"location.hash = '{heavy}'")
-        self.page.until("document.querySelector('#status progress')")
+        self.page.until("Boolean(document.querySelector('#status progress'))")
         self.assertTrue(self.page.run("document.querySelector('#status span').textContent"))
         self.page.click("#status button")
         self.page.until("!document.querySelector('#status progress')")
