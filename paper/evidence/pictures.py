@@ -92,8 +92,8 @@ def encoders(panels: dict, folder: Path, name: str) -> None:
         points(ax, predicted, seen, held, 6)
         error = np.abs(np.subtract(predicted, seen))[np.asarray(held)]
         ax.set(xlabel=f"forecast {what} (points)", ylabel=f"measured {what} (points)")
-        ax.text(0.98, 0.03, f"held out: off by {100 * error.mean():.1f} points\nhalf of them by less than {100 * np.median(error):.1f}", transform=ax.transAxes, ha="right", va="bottom", fontsize=7)
-        ax.set_title(letter, loc="left", fontweight="bold")
+        ax.set_title(f"held out: off by {100 * error.mean():.1f} points, half by less than {100 * np.median(error):.1f}", loc="right", fontsize=7)
+        ax.text(-0.2, 1.04, letter, transform=ax.transAxes, fontweight="bold", fontsize=10)
     legend(figure, loc="outside upper center")
     save(figure, folder, name)
 
