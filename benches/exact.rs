@@ -3,57 +3,24 @@
 //! data, and of fresh networks; mode `rf`, depth 1, at a temperature.
 //!
 //! `cargo bench -p ebbing-benches --bench exact [-- TASKS ROWS FEATURES CLASSES]` (default: 10 1500 384 150; 10 5000 768 100 takes some
-//! minutes). `PYTHON` names an interpreter that has NumPy and SciPy; without one its time is missing.
+//! minutes). `PYTHON` names an interpreter that has NumPy and SciPy, and PyTorch for what training the same head takes; without one a time
+//! is missing.
 
+mod practice;
 mod timing;
 
 use ebbing::linalg::{Mat, matmul};
-use ebbing::rng::Stream;
+use ebbing::theory::forecast::ForecastSettings;
 use ebbing::theory::single_head::{Precision, SingleHeadForecast, SingleHeadSettings};
-use ebbing::{Context, Error, Result, SingleHead, Task, TaskSequence};
+use ebbing::{Context, Error, Forecast, Result, SingleHead};
+use practice::{tasks, write};
 use std::hint::black_box;
-use std::io::Write;
 use std::path::Path;
 use std::process::Command;
-use timing::timed;
+use timing::{print_training, timed};
 
 /// For inputs of mean square 1.
 const BETA: f64 = 30.0;
-
-/// Inputs around the mean of their class; task t has the t-th part of the classes. Three tenths as many are held out.
-fn tasks([count, rows, features, classes]: [usize; 4]) -> Result<TaskSequence> {
-    let mut stream = Stream::new(1, "exact bench", 0);
-    let means = Mat::from_fn(classes, features, |_, _| 0.5 * stream.normal());
-    let own = classes / count;
-    let mut points = |t: usize, rows: usize| {
-        let class = |i: usize| t * own + i % own;
-        let x = Mat::from_fn(rows, features, |i, j| (means[(class(i), j)] + stream.normal()) / 1.25f64.sqrt());
-        (x, Mat::from_fn(rows, classes, |i, j| f64::from(u8::from(j == class(i)))))
-    };
-    let tasks = (0..count).map(|t| {
-        let ((x, y), (x_test, y_test)) = (points(t, rows), points(t, rows * 3 / 10));
-        Task::new(x, y).with_test(x_test, y_test)
-    });
-    TaskSequence::new(tasks.collect())
-}
-
-/// Inputs and classes of all tasks, training rows first, as the script reads them.
-fn write(sequence: &TaskSequence, file: &Path) -> std::io::Result<()> {
-    let mut out = std::io::BufWriter::new(std::fs::File::create(file)?);
-    for task in &sequence.tasks {
-        let tests = task.test.iter().map(|test| (&test.x, &test.y));
-        for (x, y) in std::iter::once((&task.x, &task.y)).chain(tests) {
-            for i in 0..x.nrows() {
-                for j in 0..x.ncols() {
-                    out.write_all(&x[(i, j)].to_le_bytes())?;
-                }
-                let class = (0..y.ncols()).find(|&j| y[(i, j)] == 1.0).unwrap_or(0);
-                out.write_all(&(class as f64).to_le_bytes())?;
-            }
-        }
-    }
-    out.flush()
-}
 
 /// The script's forgetting matrix, and its seconds by the clock and of processor time.
 fn script([count, rows, features, classes]: [usize; 4], file: &Path) -> Option<(Vec<Vec<f64>>, [f64; 2])> {
@@ -101,7 +68,7 @@ fn main() -> Result<()> {
     let asked: Vec<usize> = std::env::args().skip(1).filter_map(|word| word.parse().ok()).collect();
     let shape = <[usize; 4]>::try_from(asked).unwrap_or([10, 1500, 384, 150]);
     let [count, rows, features, classes] = shape;
-    let sequence = tasks(shape)?;
+    let sequence = tasks(shape, rows * 3 / 10)?;
     let a = Mat::from_fn(2000, 2000, |i, j| ((i * 7 + j * 3) % 11) as f64);
     let product = (0..3).map(|_| timed(|| black_box(matmul(a.as_ref(), a.as_ref()))).1);
     let best = product.fold([f64::INFINITY; 2], |best, now| [best[0].min(now[0]), best[1].min(now[1])]);
@@ -111,7 +78,7 @@ fn main() -> Result<()> {
         "{count} tasks of {rows} × {features}, {classes} classes, β = {BETA}; seconds by the clock (of processor time)"
     );
     println!("  bare products in double precision: {:.2} ({:.2})", bare[0], bare[1]);
-    let mut forecasts = vec![];
+    let (mut forecasts, mut accuracies) = (vec![], [f64::NAN; 2]);
     for precision in [Precision::Single, Precision::Double] {
         let settings = SingleHeadSettings { beta: BETA, precision, ..SingleHeadSettings::default() };
         let (learned, first) = timed(|| SingleHead::new(&sequence, &settings, &Context::default()));
@@ -127,6 +94,20 @@ fn main() -> Result<()> {
             timing::peak_megabytes(),
         );
         forecasts.push(forecast?);
+        if precision == Precision::Single {
+            // What a plain forecast of trained networks computes: accuracies on test data alone.
+            let alone = || -> Result<()> {
+                let settings = ForecastSettings::default();
+                Forecast::of(std::slice::from_ref(&sequence), &settings, &Context::default()).map(drop)
+            };
+            let (done, seconds) = timed(alone);
+            done?;
+            println!(
+                "  as `ebbing forecast` asks for it, with heads in closed form: {:.2} ({:.2})",
+                seconds[0], seconds[1]
+            );
+            accuracies = seconds;
+        }
     }
     let [accuracy, loss] = gaps(&forecasts[0], &forecasts[1]);
     println!("  single beside double: accuracies differ by {accuracy:.1e} at most, losses by {loss:.1e} of themselves");
@@ -142,5 +123,6 @@ fn main() -> Result<()> {
         }
         None => println!("  NumPy and SciPy: not there"),
     }
+    print_training(&file, &[count, rows, rows * 3 / 10, features, classes], 512, accuracies);
     std::fs::remove_file(&file).map_err(|error| Error::data("the bench", error.to_string()))
 }

@@ -2,60 +2,25 @@
 //! losses and accuracies of all tasks after all tasks, on training and on held-out data, and of fresh heads
 //! (`paper/peers/features.py`).
 //!
-//! `cargo bench -p ebbing-benches --bench features` (`PYTHON` names an interpreter that has NumPy; without one the ratio is missing).
+//! `cargo bench -p ebbing-benches --bench features` (`PYTHON` names an interpreter that has NumPy, and scikit-learn and PyTorch for what
+//! ridge regression on everything and training of the same head take; without one a ratio is missing).
 //! Ratios are of processor time, which ignores other programs; both sides use all cores.
 
+mod practice;
 mod timing;
 
 use ebbing::Context;
-use ebbing::linalg::Mat;
-use ebbing::rng::Stream;
 use ebbing::theory::Inputs;
 use ebbing::theory::single_head::SingleHeadSettings;
-use ebbing::{Error, Result, SingleHead, Task, TaskSequence};
-use std::io::Write;
+use ebbing::{Error, Result, SingleHead};
+use practice::{tasks, write};
 use std::path::Path;
 use std::process::Command;
-use timing::timed;
+use timing::{print_training, timed};
 
 /// Tasks, examples of each (and a fifth of that held out), features, classes, β.
 const SHAPES: [(usize, usize, usize, usize, f64); 2] = [(10, 1000, 384, 100, 10.0), (10, 5000, 768, 100, 10.0)];
 const ROUNDS: usize = 3;
-
-/// Features around the mean of their class; task t has the t-th part of the classes.
-fn tasks((count, rows, features, classes, _): (usize, usize, usize, usize, f64)) -> Result<TaskSequence> {
-    let mut stream = Stream::new(1, "features bench", 0);
-    let means = Mat::from_fn(classes, features, |_, _| 0.3 * stream.normal());
-    let own = classes / count;
-    let mut points = |t: usize, rows: usize| {
-        let class = |i: usize| t * own + i % own;
-        let x = Mat::from_fn(rows, features, |i, j| means[(class(i), j)] + stream.normal());
-        (x, Mat::from_fn(rows, classes, |i, j| f64::from(u8::from(j == class(i)))))
-    };
-    let tasks = (0..count).map(|t| {
-        let ((x, y), (x_test, y_test)) = (points(t, rows), points(t, rows / 5));
-        Task::new(x, y).with_test(x_test, y_test)
-    });
-    TaskSequence::new(tasks.collect())
-}
-
-/// Features and classes of all tasks, training rows first, as the script reads them.
-fn write(sequence: &TaskSequence, file: &Path) -> std::io::Result<()> {
-    let mut out = std::io::BufWriter::new(std::fs::File::create(file)?);
-    for task in &sequence.tasks {
-        let tests = task.test.iter().map(|test| (&test.x, &test.y));
-        for (x, y) in std::iter::once((&task.x, &task.y)).chain(tests) {
-            for i in 0..x.nrows() {
-                for j in 0..x.ncols() {
-                    out.write_all(&x[(i, j)].to_le_bytes())?;
-                }
-                let class = (0..y.ncols()).find(|&j| y[(i, j)] == 1.0).unwrap_or(0);
-                out.write_all(&(class as f64).to_le_bytes())?;
-            }
-        }
-    }
-    out.flush()
-}
 
 /// NumPy's forgetting matrix, and its seconds by the clock and of processor time.
 fn numpy(shape: (usize, usize, usize, usize, f64), file: &Path) -> Option<(Vec<Vec<f64>>, [f64; 2])> {
@@ -70,8 +35,9 @@ fn numpy(shape: (usize, usize, usize, usize, f64), file: &Path) -> Option<(Vec<V
 fn main() -> Result<()> {
     let file = std::env::temp_dir().join(format!("ebbing-features-bench-{}", std::process::id()));
     for shape in SHAPES {
-        let sequence = tasks(shape)?;
-        let settings = SingleHeadSettings { beta: shape.4, ..SingleHeadSettings::default() };
+        let (count, rows, features, classes, beta) = shape;
+        let sequence = tasks([count, rows, features, classes], rows / 5)?;
+        let settings = SingleHeadSettings { beta, ..SingleHeadSettings::default() };
         let of = || SingleHead::new(Inputs::Features(&sequence), &settings, &Context::default())?.forecast();
         let mut best = [f64::INFINITY; 2];
         let mut forgetting = vec![];
@@ -80,7 +46,6 @@ fn main() -> Result<()> {
             forgetting = forecast?.forgetting;
             best = [best[0].min(seconds[0]), best[1].min(seconds[1])];
         }
-        let (count, rows, features, classes, beta) = shape;
         println!("{count} tasks of {rows} × {features}, {classes} classes, β = {beta}");
         println!("  forecast: {:.3} s, {:.3} s of processor", best[0], best[1]);
         write(&sequence, &file).map_err(|error| Error::data("the bench", error.to_string()))?;
@@ -96,6 +61,7 @@ fn main() -> Result<()> {
             cpu / best[1]
         );
         println!("  largest difference of F: {gap:.1e}");
+        print_training(&file, &[count, rows, rows / 5, features, classes], 0, best);
     }
     std::fs::remove_file(&file).map_err(|error| Error::data("the bench", error.to_string()))
 }

@@ -6,6 +6,7 @@ bash paper/evidence/install.sh "$venv"
 fresh=$(mktemp -d)
 trap 'rm -rf "$fresh"' EXIT
 "$venv/bin/python" paper/evidence/study.py --short --results "$fresh/results"
+"$venv/bin/python" paper/evidence/pretrained.py --short --results "$fresh/results"
 "$venv/bin/python" paper/evidence/check.py "$fresh/results"
 # The page is what the command writes from the stored results, and so is the calibration.
 "$venv/bin/python" paper/evidence/analyze.py --out "$fresh" --calibration "$fresh/calibration.json"

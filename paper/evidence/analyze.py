@@ -18,6 +18,7 @@ import numpy as np
 
 import calibration as c
 import domain
+from encoders.table import DATA, Heads
 
 HERE = Path(__file__).resolve().parent
 CALIBRATION = HERE.parents[1] / "crates/ebbing/src/theory/calibration.json"
@@ -48,6 +49,11 @@ CLASS_NAMES = {
     "cnn": "convolutional network",
     "frozen": "frozen features, trained head",
     "pretrained": "pretrained, fine-tuned",
+}
+#: The theories of heads on features, chosen on two thirds of their sequences.
+THEORIES = {
+    "hidden": {"mode": "rf", "depth": 1, "beta": 20.0, "loss": "cross-entropy"},
+    "linear": {"mode": "rf", "depth": 0, "beta": 1.0},
 }
 #: When the stored results were made.
 DATE = "2026-11-16"
@@ -127,6 +133,7 @@ class Study:
             self.chosen[name] = self.entries[name][0]
         white = c.runs_of(rows_of(folder, "whitened"))
         self.white = {"seen": [r for r in white if not r.held_out], "judged": [r for r in white if r.held_out]}
+        self.heads = Heads(folder)
         self.white_entries = {name: self.choice(self.white["seen"], name, c.CANDIDATES) for name in c.WHITENED}
 
     def choice(self, runs: list[c.Run], name: str, candidates: list[str]) -> tuple[str, dict]:
@@ -158,13 +165,16 @@ class Study:
             "levels": list(c.LEVELS),
             "classes": rows(self.entries),
             "whitened": rows(self.white_entries),
-            "domain": domain.table(self.folder),
+            **self.heads.entries(THEORIES),
+            "domain": {**domain.table(self.folder), **self.heads.domains()},
             "provenance": {
-                "command": "python paper/evidence/study.py && python paper/evidence/analyze.py",
+                "command": "python paper/evidence/study.py && python paper/evidence/pretrained.py && python paper/evidence/chosen.py && python paper/evidence/analyze.py",
                 "sequences": len({r.place for r in self.seen}),
                 "held_out": len({r.place for r in self.judged}),
                 "whitened": len({r.place for r in self.white["seen"]}),
                 "whitened_held_out": len({r.place for r in self.white["judged"]}),
+                "features": len({r.place for r in self.heads.runs if not r.held_out}),
+                "features_held_out": len({r.place for r in self.heads.runs if r.held_out}),
                 "seed": 16,
                 "date": DATE,
                 "versions": first,
@@ -175,7 +185,7 @@ class Study:
 def lines(table: dict) -> str:
     """JSON with one line for each class."""
     classes = lambda rows: "{\n" + ",\n".join(f"  {json.dumps(name)}: {json.dumps(row)}" for name, row in rows.items()) + "\n }"
-    each = [f" {json.dumps(key)}: {classes(value) if key in ('classes', 'whitened', 'domain') else json.dumps(value)}" for key, value in table.items()]
+    each = [f" {json.dumps(key)}: {classes(value) if key in ('classes', 'whitened', 'domain', *DATA) else json.dumps(value)}" for key, value in table.items()]
     return "{\n" + ",\n".join(each) + "\n}\n"
 
 

@@ -17,6 +17,7 @@ import forecasts
 import sequences
 import study
 from calibration import runs_of
+from encoders.table import Heads
 
 STORED = study.RESULTS / "short"
 #: Accuracies of 120 test images: rounding may turn two of them in one of the tasks.
@@ -73,6 +74,24 @@ def compare(fresh: dict, old: dict) -> list[str]:
     return wrong + ([f"the forecast is off by {error:.3f} on average; {AGREEMENT} is the most"] if error > AGREEMENT else [])
 
 
+def heads(fresh: Path) -> list[str]:
+    """The same for heads on features: forecasts must be those that were stored, measured accuracies alike on average."""
+    wrong, change = [], []
+    mine, theirs = Heads(fresh), Heads(STORED)
+    if mine.stored.keys() != theirs.stored.keys():
+        return ["other sequences of features are drawn than before"]
+    for a, b in zip(mine.runs, theirs.runs):
+        change.append(a.measured["accuracy"] - b.measured["accuracy"])
+        for what in ("lost", "accuracy"):
+            if abs(a.forecast("forecast", what) - b.forecast("forecast", what)) > FORECAST:
+                wrong.append(f"{a.kind} on {a.place}: the forecast of {what} is {a.forecast('forecast', what)}, it was {b.forecast('forecast', what)}")
+    if abs(np.mean(change)) > MEASURED:
+        wrong.append(f"measured accuracy of heads has changed by {np.mean(change):.3f} on average")
+    off = float(np.mean([abs(r.forecast("forecast", "accuracy") - r.measured["accuracy"]) for r in mine.trained()]))
+    print(f"{len(mine.runs)} heads: forecast and measured final accuracy of those that were trained differ by {off:.3f} on average")
+    return wrong + ([f"forecasts of heads are off by {off:.3f} on average; {AGREEMENT} is the most"] if off > AGREEMENT else [])
+
+
 def main() -> None:
     read = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     read.add_argument("fresh", type=Path, help="folder of a fresh short study")
@@ -80,7 +99,7 @@ def main() -> None:
     asked = read.parse_args()
     if asked.store:
         shutil.copytree(asked.fresh, STORED, dirs_exist_ok=True)
-    wrong = front_door() + compare(study.stored(asked.fresh), study.stored(STORED))
+    wrong = front_door() + heads(asked.fresh) + compare(study.stored(asked.fresh), study.stored(STORED))
     print("\n".join(wrong) or "the short study agrees with the stored one and with ebbing.forecast")
     sys.exit(bool(wrong))
 

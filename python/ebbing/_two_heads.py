@@ -98,11 +98,11 @@ class TwoTaskTheory:
         """From kernels alone: `K¹_11`, `K¹_21`, `K¹_22` and `ΔK_22` (at lam = inf the limit of λΔK_22), and targets with a column per
         output, which are taken as they are. What needs inputs is refused."""
         made = cls.__new__(cls)
-        columns = [numbers(y, name) for y, name in ((Y1, "Y1"), (Y2, "Y2"))]
-        targets = [y[:, None] if y.ndim == 1 else y for y in columns]
-        kernels = [matrix(k, name) for k, name in ((K11, "K11"), (K21, "K21"), (K22, "K22"), (delta, "delta"))]
-        fields = {"lam": lam, "sigma": sigma, "sigma_readout": sigma_readout, "readout_norm": readout_norm}
-        made._theory = _ebbing.TwoHeads.of_kernels(*kernels, *targets, fields_of(fields))
+        Y1, Y2 = (y[:, None] if y.ndim == 1 else y for y in (numbers(Y1, "Y1"), numbers(Y2, "Y2")))
+        kernels = (matrix(K11, "K11"), matrix(K21, "K21"), matrix(K22, "K22"), matrix(delta, "delta"))
+        K11, K21, K22, delta = kernels
+        fields = fields_of({"lam": lam, "sigma": sigma, "sigma_readout": sigma_readout, "readout_norm": readout_norm})
+        made._theory = _ebbing.TwoHeads.of_kernels(K11, K21, K22, delta, Y1, Y2, fields)
         return made
 
     def factors(self, alpha: float) -> TwoTaskFactors:

@@ -95,7 +95,7 @@ def order_parameters_from_features(
 ) -> OrderParameters:
     """The same with `K_ij = Φ_i Φ_jᵀ/N`: Φ is a layer's activity or a recording, one example (trial) per row.
 
-    With fewer neurons than trials the kernels are singular: pseudo-inverses are taken at the `ranks` told.
+    With fewer neurons than trials the kernels are singular: pseudo-inverses are taken at the ranks that `ranks` gives.
 
     >>> import numpy as np
     >>> rng = np.random.default_rng(0)

@@ -50,7 +50,10 @@ def test_replay_forgets_less_and_none_changes_nothing():
 def test_advice_is_a_table_with_sentences():
     tasks = make_tasks()
     answer = ebbing.advise(tasks, keep_forgetting_below=0.1)
-    frame = answer.to_pandas()
+    frame = answer.to_pandas("remedies")
+    methods = answer.to_pandas()
+    assert list(methods.columns[:2]) == ["method", "accuracy"] and methods.accuracy.between(0, 1).all()
+    assert (answer.recommended is None) == str(answer.answer[0]).startswith("No gain")
     assert list(frame.columns[:5]) == ["remedy", "forgetting", "accuracy", "cost", "applies"]
     assert frame.applies.all() and frame.forgetting.is_monotonic_increasing
     nothing = frame[frame.remedy == "nothing"].iloc[0]
@@ -62,13 +65,13 @@ def test_advice_is_a_table_with_sentences():
     assert kept <= 0.1
     text = str(answer)
     assert "remedy" in text and ("Do this:" in text) != ("No gain that we can be sure of:" in text) and max(map(len, text.split("\n\n")[0].splitlines())) <= 80
-    assert answer.plot().get_ylabel() == "mean final forgetting"
+    assert answer.plot()[0].get_ylabel() == "final accuracy (%)"
 
 
 def test_several_draws_and_features():
     draws = [ebbing.TaskSequence(make_tasks(seed=seed)) for seed in (1, 2)]
-    assert ebbing.advise(draws).to_pandas().standard_error.notna().all()
-    frame = ebbing.advise(make_tasks(), features=True).to_pandas()
+    assert ebbing.advise(draws, theory=True).to_pandas("remedies").standard_error.notna().all()
+    frame = ebbing.advise(make_tasks(), features=True, theory=True).to_pandas("remedies")
     assert not frame.applies.all() and frame[~frame.applies].why.str.contains("features are given").all()
 
 

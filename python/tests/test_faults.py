@@ -89,9 +89,9 @@ def test_what_errors_of_singular_kernels_advise_can_be_done() -> None:
     random = np.random.default_rng(2)
     part = [(random.normal(size=(12, 20)), np.sign(random.normal(size=12))) for _ in range(2)]
     twice = [(np.vstack([x, x[:1]]), np.append(y, y[0])) for x, y in part]
-    with pytest.raises(ebbing.NumericalError, match="rows 1 and 13 are equal") as told:
+    with pytest.raises(ebbing.NumericalError, match="rows 1 and 13 are equal") as outcome:
         ebbing.phase(twice, width=8)
-    advised = re.search(r"set beta to ([0-9.e+-]+)", str(told.value))
+    advised = re.search(r"set beta to ([0-9.e+-]+)", str(outcome.value))
     assert advised is not None
     found = ebbing.phase(twice, width=8, beta=float(advised[1]), lam=[10.0], alpha=[0.5])
     assert found.critical is None and found.regime is None and found.location == {"width": 8.0, "alpha": 13 / 8}
@@ -102,9 +102,9 @@ def test_what_errors_of_singular_kernels_advise_can_be_done() -> None:
         lambda: ebbing.two_task_limit(*both, alpha=0.5),
         lambda: ebbing.phase(twice, pairs=True),
     ):
-        with pytest.raises(ebbing.NumericalError, match="remove one of each pair$") as told:
+        with pytest.raises(ebbing.NumericalError, match="remove one of each pair$") as outcome:
             call()
-        assert "beta" not in str(told.value) and "ridge" not in str(told.value)
+        assert "beta" not in str(outcome.value) and "ridge" not in str(outcome.value)
     assert ebbing.phase(part, pairs=True).pairs[0]["alpha_c"] >= 1
 
 

@@ -22,37 +22,37 @@ def test_settings_are_in_the_signature():
 
 
 def test_a_forecast_is_readable(make_tasks, tmp_path):
-    told = ebbing.forecast(make_tasks(test=10))
-    text = str(told)
-    assert text == told.summary() and text.startswith("Forecast for 3 tasks")
-    assert "Test accuracy in %" in text and told.answer[0].split(":")[0] in text.replace("\n", " ")
+    outcome = ebbing.forecast(make_tasks(test=10))
+    text = str(outcome)
+    assert text == outcome.summary() and text.startswith("Forecast for 3 tasks")
+    assert "Test accuracy in %" in text and outcome.answer[0].split(":")[0] in text.replace("\n", " ")
     assert "forgetting F" in str(ebbing.forecast(make_tasks(test=10), theory=True))
-    told.save(tmp_path / "told.json")
-    assert json.loads((tmp_path / "told.json").read_text())["seeds"] == 1
-    told.report(tmp_path / "told.html")
-    page = (tmp_path / "told.html").read_text()
+    outcome.save(tmp_path / "outcome.json")
+    assert json.loads((tmp_path / "outcome.json").read_text())["seeds"] == 1
+    outcome.report(tmp_path / "outcome.html")
+    page = (tmp_path / "outcome.html").read_text()
     assert page.startswith("<!DOCTYPE html>") and "<li>" in page and "<script" not in page
 
 
 def test_frames_of_pairs_and_accuracies(make_tasks):
     pytest.importorskip("pandas", reason="pandas is not installed")
     tasks = ebbing.TaskSequence(make_tasks(tasks=2, test=10), names=["digits", "letters"])
-    told = ebbing.forecast(tasks, bootstrap=20, shuffles=20)
-    frame = told.to_pandas()
+    outcome = ebbing.forecast(tasks, bootstrap=20, shuffles=20)
+    frame = outcome.to_pandas()
     assert list(frame.index) == list(frame.columns) == ["digits", "letters"]
     assert frame.loc["digits", "digits"] == 0 and "e-" not in frame.to_string()
-    pairs = told.to_pandas("pairs")
+    pairs = outcome.to_pandas("pairs")
     assert pairs.index.tolist() == [("digits", "letters"), ("letters", "digits")]
     for name in ("f_pair", "f_pair_low", "f_pair_high", "f_pair_null_mean", "f_pair_null_sd", "f_pair_p"):
         assert np.isfinite(pairs[name]).all(), name
     assert (pairs["gamma_feature_p"] == 1).all()  # targets do not enter it
-    accuracies = told.to_pandas("accuracies")
-    assert accuracies.loc[("letters", "digits"), "test_accuracy"] == told.test_accuracy[1, 0]
+    accuracies = outcome.to_pandas("accuracies")
+    assert accuracies.loc[("letters", "digits"), "test_accuracy"] == outcome.test_accuracy[1, 0]
     with pytest.raises(ValueError, match="forgetting, pairs, accuracies, lambdas or widths"):
-        told.to_pandas("everything")
-    pair = told.pair(1, 2).to_pandas()
+        outcome.to_pandas("everything")
+    pair = outcome.pair(1, 2).to_pandas()
     assert {"value", "low", "high", "null_mean", "null_sd", "p"} <= set(pair.columns)
-    assert "p" in told.pair(1, 2)._repr_html_()
+    assert "p" in outcome.pair(1, 2)._repr_html_()
 
 
 def test_networks_predict_classes():
@@ -122,9 +122,9 @@ def test_the_package_brings_the_program(tmp_path):
     version = run("--version")
     assert (version.returncode, version.stdout.split()) == (0, ["ebbing", ebbing.__version__])
     words = ["forecast", "--length", "2", "-p", "30", "--test-examples", "10", "--json"]
-    told = run(*words)
-    assert told.returncode == 0, told.stderr
-    asked = json.loads(told.stdout)
+    outcome = run(*words)
+    assert outcome.returncode == 0, outcome.stderr
+    asked = json.loads(outcome.stdout)
     assert asked["metadata"]["command"] == "ebbing " + " ".join(words)
     as_module = subprocess.run([sys.executable, "-m", "ebbing", *words], capture_output=True, text=True, cwd=tmp_path)
     assert json.loads(as_module.stdout)["forecast"] == asked["forecast"]
@@ -136,28 +136,28 @@ def test_accuracy_among_a_tasks_own_classes():
     rng = np.random.default_rng(0)
     part = lambda p, classes: (rng.normal(size=(p, 20)), rng.choice(classes, size=p))
     tasks = [part(20, classes) + part(30, classes) for classes in ([0, 1], [2, 3])]
-    told = ebbing.forecast(tasks)
-    assert told.task_accuracy.shape == (2, 2)
+    outcome = ebbing.forecast(tasks)
+    assert outcome.task_accuracy.shape == (2, 2)
     if importlib.util.find_spec("pandas"):
-        assert told.to_pandas("accuracies").loc[(2, 1), "task_accuracy"] == told.task_accuracy[1, 0]
+        assert outcome.to_pandas("accuracies").loc[(2, 1), "task_accuracy"] == outcome.task_accuracy[1, 0]
     # Fewer classes to choose from: never less often right.
-    assert (told.task_accuracy >= told.test_accuracy).all() and told.task_accuracy[1, 0] > told.test_accuracy[1, 0]
-    assert any("task-incremental" in sentence for sentence in told.theory)
-    assert any("With the task known: " in sentence for sentence in told.answer)
+    assert (outcome.task_accuracy >= outcome.test_accuracy).all() and outcome.task_accuracy[1, 0] > outcome.test_accuracy[1, 0]
+    assert any("task-incremental" in sentence for sentence in outcome.theory)
+    assert any("With the task known: " in sentence for sentence in outcome.answer)
     same = ebbing.forecast([part(20, [0, 1]) + part(10, [0, 1]) for _ in range(2)])
     assert same.task_accuracy is None
-    assert told.expected is None and "20 features (measured: 784)" in told.outside
-    assert any(sentence.startswith("Not calibrated for data like yours: ") for sentence in told.answer)
+    assert outcome.expected is None and "20 features (measured: 784)" in outcome.outside
+    assert any(sentence.startswith("Not calibrated for data like yours: ") for sentence in outcome.answer)
 
 
 def test_phase_places_two_tasks(make_tasks):
     tasks = make_tasks(test=10)
-    told = ebbing.phase(tasks, pair=(1, 2), width=12, alpha=[0.5, 1.5])
+    outcome = ebbing.phase(tasks, pair=(1, 2), width=12, alpha=[0.5, 1.5])
     (x1, y1, *_), (x2, y2, *_) = tasks[0], tasks[1]
-    assert told.critical.alpha_c == ebbing.critical_load(x1, y1, x2, y2).alpha_c
-    assert told.regime in ("overfitting", "generalization") and told.best.lam > 0
-    assert any("Load" in sentence for sentence in told.sentences())
-    assert told.to_pandas().shape[0] == 2
+    assert outcome.critical.alpha_c == ebbing.critical_load(x1, y1, x2, y2).alpha_c
+    assert outcome.regime in ("overfitting", "generalization") and outcome.best.lam > 0
+    assert any("Load" in sentence for sentence in outcome.sentences())
+    assert outcome.to_pandas().shape[0] == 2
     bounded = ebbing.phase(tasks, pair=(1, 2), alpha=[1.5], readout_norm=1.0)
     assert bounded.location is None and float(np.ravel(bounded.curves.g_tt_exponent)[0]) == 0.0
     with pytest.raises(ValueError, match=r"pair is \(1, 9\)"):
@@ -239,12 +239,12 @@ def test_gelu_is_the_mean_over_gaussians():
 
 def test_penalties_and_widths_are_swept(make_tasks):
     tasks = make_tasks(2)
-    told = ebbing.forecast(tasks, lambdas=[1, float("inf")], widths=[10])
-    frame = told.to_pandas("lambdas")
+    outcome = ebbing.forecast(tasks, lambdas=[1, float("inf")], widths=[10])
+    frame = outcome.to_pandas("lambdas")
     assert list(frame.index) == [1.0, float("inf")]
     gibbs = ebbing.SingleHead(tasks, mode="gibbs", lam=1.0).forgetting()
     assert frame["final_forgetting"][1.0] == pytest.approx(gibbs[1, 0], rel=1e-9)
-    widths = told.to_pandas("widths")
+    widths = outcome.to_pandas("widths")
     heads = ebbing.MultiHead(tasks, width=10, lam=1.0)
     assert widths["final_forgetting"][(10.0, 1.0)] == pytest.approx(heads.forgetting()[1, 0], rel=1e-9)
     with pytest.raises(ValueError, match="no widths were swept"):

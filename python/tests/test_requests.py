@@ -60,17 +60,17 @@ TRAINED = {"learners": ["l2", "gd"], "kappa": 0.2, "width": 9, "max_steps": 40, 
 ASKED: dict[str, tuple[dict[str, Any], Any, Any]] = {
     "forecast": (
         {"depth": 2, "mode": "gibbs", "lam": 3.0},
-        lambda told: [told.forgetting.tolist(), told.pairs[0].gamma_rf, told.test_loss.tolist()],
+        lambda outcome: [outcome.forgetting.tolist(), outcome.pairs[0].gamma_rf, outcome.test_loss.tolist()],
         lambda said: [(f := said["forecast"])["forgetting"]["mean"], f["pairs"][0]["values"]["gamma_rf"], f["test"]["loss"]["mean"]],
     ),
     "advise": (
         {"width": 30.0, "keep_forgetting_below": 0.1},
-        lambda told: [told.examples_needed, [[row["remedy"], row["forgetting"]] for row in told.remedies]],
+        lambda outcome: [outcome.examples_needed, [[row["remedy"], row["forgetting"]] for row in outcome.remedies]],
         lambda said: [said["advice"]["examples_needed"], [[row["remedy"], row["forgetting"]] for row in said["advice"]["remedies"]]],
     ),
     "phase": (
         {"width": 11.0, "alpha": [0.4, 1.7], "lam": [5.0, float("inf")], "representation": True},
-        lambda told: [told.critical.alpha_c, told.location, told.best.lam, told.representation, told.curves.f_t1.tolist()],
+        lambda outcome: [outcome.critical.alpha_c, outcome.location, outcome.best.lam, outcome.representation, outcome.curves.f_t1.tolist()],
         lambda said: [
             said["critical_load"]["alpha_c"],
             said["location"],
@@ -81,12 +81,12 @@ ASKED: dict[str, tuple[dict[str, Any], Any, Any]] = {
     ),
     "train": (
         TRAINED,
-        lambda told: [[run.train_loss[1].tolist() for run in told.runs], told.theory["loss_of_task_1"]],
+        lambda outcome: [[run.train_loss[1].tolist() for run in outcome.runs], outcome.theory["loss_of_task_1"]],
         lambda said: [[run["train_loss"][1] for one in said["learners"] for run in one["runs"]], said["theory"]["loss_of_task_1"]],
     ),
     "sample": (
         SAMPLED,
-        lambda told: [told.forgetting.tolist(), [row["theory"] for row in told.comparison]],
+        lambda outcome: [outcome.forgetting.tolist(), [row["theory"] for row in outcome.comparison]],
         lambda said: [[e["value"] for e in said["sampled"]["forgetting"]], [row["theory"] for row in said["comparison"]]],
     ),
 }
@@ -104,9 +104,9 @@ def test_every_function_answers_as_its_command_does(tmp_path: Path, command: str
         words.append(flag if value is True else f"{flag}={listed}")
     done = subprocess.run([sys.executable, "-m", "ebbing", *words], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    told = getattr(ebbing, command)(tasks, **settings)
+    outcome = getattr(ebbing, command)(tasks, **settings)
     # The same request, the same code, the same machine: to the last bit.
-    assert own(told) == printed(json.loads(done.stdout))
+    assert own(outcome) == printed(json.loads(done.stdout))
 
 
 def test_networks_of_several_seeds_and_at_several_loads() -> None:

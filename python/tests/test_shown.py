@@ -23,7 +23,7 @@ def tasks():
 
 
 @pytest.fixture(scope="module")
-def told(tasks):
+def outcome(tasks):
     return ebbing.forecast(tasks, bootstrap=20, shuffles=20, order="best")
 
 
@@ -43,12 +43,12 @@ def labels(axis):
 
 
 @pytest.fixture(scope="module")
-def results(tasks, told):
+def results(tasks, outcome):
     (X1, y1, *_), (X2, y2, *_) = tasks[:2]
     small = [(task.x[:6], task.y[:6]) for task in tasks[:2]]
     return {
-        "forecast": told,
-        "pair": told.pair(1, 2),
+        "forecast": outcome,
+        "pair": outcome.pair(1, 2),
         "advice": ebbing.advise(tasks),
         "phase": ebbing.phase(tasks, pair=(1, 2), width=12),
         "pairs": ebbing.phase(tasks, pairs=True, width=12),
@@ -85,7 +85,7 @@ def test_long_grids_are_shortened_and_say_so(results):
         text = str(results[name])
         assert f"(12 of {rows}; to_pandas() has all)" in text
         assert len(results[name].to_pandas()) == rows
-    # Where a readout grows without limit its power of λ is told.
+    # Where a readout grows without limit its power of λ is outcome.
     assert "λ^(0.5)" in str(results["limit"])
 
 
@@ -105,25 +105,25 @@ def test_zero_within_accuracy_is_zero(results, tasks):
         assert not np.any((np.abs(values) > 0) & (np.abs(values) < 1e-12)), name
 
 
-def test_intervals_null_and_p_are_shown_everywhere(told, tmp_path, agg):
-    pair = told.pair("dogs", "cats")
+def test_intervals_null_and_p_are_shown_everywhere(outcome, tmp_path, agg):
+    pair = outcome.pair("dogs", "cats")
     p = pair.p("conflict")
     assert p == pair.null["p_value"]["conflict"] and pair.p("gamma_feature") is None
     head = ["from", "to", "null", "p"]
-    told.report(tmp_path / "told.html")
-    for shown in (str(told), str(pair), told._repr_html_(), pair._repr_html_(), (tmp_path / "told.html").read_text()):
+    outcome.report(tmp_path / "outcome.html")
+    for shown in (str(outcome), str(pair), outcome._repr_html_(), pair._repr_html_(), (tmp_path / "outcome.html").read_text()):
         assert "95 % intervals" in shown and "20 shuffles of the targets" in shown
         assert all(re.search(rf"(>|\s){word}(<|\s)", shown) for word in head)
         assert ebbing._table.significant(p) in shown
     plain = ebbing.order_parameters(*[a for t in ([[1.0, 0], [0, 1]], [[1.0, 1], [0, 1]]) for a in (t, [1.0, -1.0])])
     assert "from" not in str(plain) and "null" not in str(plain)
-    *_, below = told.plot()
+    *_, below = outcome.plot()
     assert any(f"(p {ebbing._table.significant(p)})" in text for text in labels(below.yaxis))
     assert "shuffled targets" in [text.get_text() for text in below.get_legend().get_texts()]
     assert any(f"(p {ebbing._table.significant(p)})" in text for text in labels(pair.plot().yaxis))
 
 
-def test_draws_are_told_apart(tasks, told):
+def test_draws_are_told_apart(tasks, outcome):
     """Over several draws values are means, while intervals are of the first."""
     both = ebbing.forecast([tasks, tasks[::-1]], bootstrap=20)
     assert "(first seed)" in str(both).replace("\n", " ") and "±" in str(both)
@@ -133,7 +133,7 @@ def test_draws_are_told_apart(tasks, told):
     assert all(one.low[name] <= value <= one.high[name] for name, value in one.values().items())
     row = both.to_pandas("pairs").iloc[0]
     assert row["first_draw_conflict_low"] <= row["first_draw_conflict"] and "conflict_low" not in row
-    assert "mean of 2 draws" in str(both).split("\n\n")[0].replace("\n", " ") and "first seed" not in str(told)
+    assert "mean of 2 draws" in str(both).split("\n\n")[0].replace("\n", " ") and "first seed" not in str(outcome)
     assert both.pair_errors[0]["f_pair"] >= 0 and both.settings["tasks"].startswith("2 draws of 3 tasks")
 
 
@@ -149,39 +149,39 @@ def test_resampling_needs_as_many_as_the_program_asks_for(tasks, name):
             call()
 
 
-def test_names_are_used_wherever_tasks_are_shown(tasks, told, results, agg):
+def test_names_are_used_wherever_tasks_are_shown(tasks, outcome, results, agg):
     assert tasks[1:].names == ["cats", "mice"] and isinstance(tasks[1:], ebbing.TaskSequence) and tasks[0].x.shape == (20, 30)
-    assert told.pair("dogs", "cats") == told.pair(1, 2) == told.pair("dogs", 2)
+    assert outcome.pair("dogs", "cats") == outcome.pair(1, 2) == outcome.pair("dogs", 2)
     with pytest.raises(ValueError, match=r"pair is \('dogs', 'apes'\).*dogs, cats, mice"):
-        told.pair("dogs", "apes")
+        outcome.pair("dogs", "apes")
     assert ebbing.phase(tasks, pair=("dogs", "mice"), alpha=1.5).tasks == ["dogs", "mice"]
-    assert told.best_order == [NAMES[t - 1] for t in told.order["order"]]
-    order = ", ".join(f"{t} ({NAMES[t - 1]})" for t in told.order["order"])
-    assert any(f"The best order found is {order}" in said for said in told.answer)
-    assert "dogs → cats" in str(told) and "Tasks: 1 dogs, 2 cats, 3 mice" in str(told)
-    assert re.search(r"after task +dogs +cats +mice", str(told))
+    assert outcome.best_order == [NAMES[t - 1] for t in outcome.order["order"]]
+    order = ", ".join(f"{t} ({NAMES[t - 1]})" for t in outcome.order["order"])
+    assert any(f"The best order found is {order}" in said for said in outcome.answer)
+    assert "dogs → cats" in str(outcome) and "Tasks: 1 dogs, 2 cats, 3 mice" in str(outcome)
+    assert re.search(r"after task +dogs +cats +mice", str(outcome))
     advised = ", ".join(f"{t} ({NAMES[t - 1]})" for t in results["advice"].order)
     assert any(f"order {advised}" in row["remedy"] for row in results["advice"].remedies)
     assert all(name in str(results[shown]) for shown, name in (("heads", "cats"), ("network", "mice")))
-    matrix, curve, _ = told.plot()
+    matrix, curve, _ = outcome.plot()
     assert labels(matrix.xaxis) == labels(matrix.yaxis) == NAMES and "dogs" in curve.get_ylabel()
     assert labels(results["trained"].plot().xaxis) == NAMES
     pytest.importorskip("pandas", reason="pandas is not installed")
     assert list(results["trained"].to_pandas().index) == NAMES
-    assert told.to_pandas("pairs").index[0] == ("dogs", "cats")
+    assert outcome.to_pandas("pairs").index[0] == ("dogs", "cats")
     with pytest.raises(ValueError, match="names has 1 entries; there are 3 tasks"):
         ebbing.TaskSequence(list(tasks), names=["dogs"])
 
 
-def test_tasks_by_dictionary_and_by_path(tasks, told, tmp_path):
+def test_tasks_by_dictionary_and_by_path(tasks, outcome, tmp_path):
     given = ebbing.forecast(dict(zip(NAMES, tasks)))
-    assert given.tasks == NAMES and np.array_equal(given.forgetting, told.forgetting)
+    assert given.tasks == NAMES and np.array_equal(given.forgetting, outcome.forgetting)
     ebbing.tasks.save(tmp_path / "tasks.npz", tasks)
     for path in (tmp_path / "tasks.npz", str(tmp_path / "tasks.npz")):
         assert np.array_equal(ebbing.SingleHead(path).forgetting(), ebbing.SingleHead(tasks).forgetting())
     io = pytest.importorskip("scipy.io", reason="SciPy is not installed")
     io.savemat(tmp_path / "tasks.mat", {f"{n}_{t}": v for t, task in enumerate(tasks, 1) for n, v in zip("xy", task)})
-    assert np.array_equal(ebbing.forecast(tmp_path / "tasks.mat").forgetting, told.forgetting)
+    assert np.array_equal(ebbing.forecast(tmp_path / "tasks.mat").forgetting, outcome.forgetting)
     with pytest.raises(OSError, match="missing.npz"):
         ebbing.forecast(tmp_path / "missing.npz")
     with pytest.raises(TypeError, match="a dictionary of them by name, or the path of a file"):
@@ -239,9 +239,9 @@ def test_python_is_told_in_pythons_words(tasks):
     advice = ebbing.advise(tasks, max_p=10)
     assert not any("--" in said for said in advice.sentences())
     assert any("max_p takes more" in said for said in advice.sentences())
-    told = ebbing.forecast(tasks, order="best")
-    assert not any("--" in said for said in told.sentences())
-    assert any("the same TaskSequence several times in a list, with max_p, shows" in said for said in told.sentences())
+    outcome = ebbing.forecast(tasks, order="best")
+    assert not any("--" in said for said in outcome.sentences())
+    assert any("the same TaskSequence several times in a list, with max_p, shows" in said for said in outcome.sentences())
     # What is advised can be done, and answers the question.
     several = ebbing.forecast([tasks] * 3, max_p=10)
     assert several.seeds == 3 and several.forgetting_error[2, 0] > 0 and several.settings["max_p"] == 10
@@ -253,23 +253,23 @@ def test_a_part_of_the_examples_is_that_of_the_program(tasks, tmp_path):
     words = ["--tasks", str(tmp_path / "tasks.npz"), "--max-p", "8", "--seeds", "2", "--json"]
     program = [sys.executable, "-m", "ebbing", "forecast", *words]
     found = json.loads(subprocess.run(program, capture_output=True, text=True, check=True).stdout)["forecast"]
-    told = ebbing.forecast([tasks] * 2, max_p=8)
-    assert told.forgetting.tolist() == found["forgetting"]["mean"]
+    outcome = ebbing.forecast([tasks] * 2, max_p=8)
+    assert outcome.forgetting.tolist() == found["forgetting"]["mean"]
     assert np.array_equal(ebbing.forecast(tasks, max_p=20).forgetting, ebbing.forecast(tasks).forgetting)
     with pytest.raises(ValueError, match="max_p is 0; must be a number of examples, at least 1"):
         ebbing.forecast(tasks, max_p=0)
 
 
 def test_sweeps_are_shown(tasks, tmp_path, agg):
-    told = ebbing.forecast(tasks, depths=[2, 3], lambdas=[1, np.inf], widths=[12345])
-    text = str(told)
+    outcome = ebbing.forecast(tasks, depths=[2, 3], lambdas=[1, np.inf], widths=[12345])
+    text = str(outcome)
     assert "What depth would change" in text and "F₂₁, the loss of task 1 after task 2" in text.replace("\n", " ")
     assert max(map(len, text.splitlines())) <= 80
-    for table, first in zip(told.tables()[-3:], (["2", "3"], ["1", "∞"], ["12345", "12345"])):
+    for table, first in zip(outcome.tables()[-3:], (["2", "3"], ["1", "∞"], ["12345", "12345"])):
         assert [str(row[0]) for row in table.rows] == first
         assert len({len(row) for row in [table.head, *table.rows]}) == 1
-    assert ebbing._table.significant(told.lambdas[0]["final_forgetting"]) in text
-    told.report(tmp_path / "page.html")
+    assert ebbing._table.significant(outcome.lambdas[0]["final_forgetting"]) in text
+    outcome.report(tmp_path / "page.html")
     page = (tmp_path / "page.html").read_text()
     assert page.count("A readout per task at other widths N</caption>") == 1 and "12345" in page
 

@@ -117,9 +117,11 @@ pub fn output_is_closed() -> bool {
 /// freed blocks between others.
 pub fn give_back() {
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
-    // SAFETY: sets a parameter of the allocator.
+    // SAFETY: sets parameters of the allocator.
     unsafe {
         libc::mallopt(libc::M_MMAP_THRESHOLD, 4 << 20);
+        // What is smaller stays up to this much, or the system would hand out and clear the same pages thousands of times.
+        libc::mallopt(libc::M_TRIM_THRESHOLD, 64 << 20);
     }
 }
 

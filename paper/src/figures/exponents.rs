@@ -2,7 +2,7 @@
 //!
 //! Without a pull of its own the norm of a new readout is all but undetermined where networks overfit. The theory's posterior has
 //! one: beside `κ/2 |W − W_0|²` a `ρ/2 |a|²` with `λ = κ/(ρσ²)`. With it `|a_2|²/N` can be held against u1(2,2), and the regimes are
-//! told apart as in the theory: both it and G_22 grow as √λ where networks overfit, and not at all where they generalize.
+//! distinguished as in the theory: both it and G_22 grow as √λ where networks overfit, and not at all where they generalize.
 
 use super::drawn::{ByRatio, Drawn};
 use super::loads::{column, largest};

@@ -27,7 +27,6 @@ mod s8;
 mod seeds;
 mod targets;
 mod task_one;
-mod ten_classes;
 #[cfg(test)]
 mod testing;
 mod two_tasks;
@@ -154,7 +153,6 @@ pub const ENTRIES: &[Entry] = &[
     s8::ENTRY,
     branches::ENTRY,
     exponents::ENTRY,
-    ten_classes::ENTRY,
 ];
 
 #[cfg(test)]

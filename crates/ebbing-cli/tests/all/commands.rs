@@ -58,10 +58,11 @@ fn advice_is_a_table_a_figure_and_a_page() {
         assert!(answer.contains(word), "{word}: {answer}");
     }
     assert!(answer.contains("Do this: ") != answer.contains("No gain that we can be sure of:"), "{answer}");
-    let part = home.text_of("advise --protocol permuted -p 301 --length 2 --test-examples 20");
+    let part = home.text_of("advise --protocol permuted -p 301 --max-p 300 --length 2 --test-examples 20");
     assert!(part.starts_with("Advice from 300 examples of each task for 2 tasks of 301 examples"), "{part}");
     assert!(answer.lines().all(|line| line.chars().count() <= 80), "{answer}");
     written(&home, "report.html advice.json remedies.csv remedies.parquet remedies.svg remedies.png");
+    written(&home, "methods.csv methods.parquet methods.svg methods.png keep.svg keep.png");
     let advice = home.json("out/advice.json");
     let needed = advice["advice"]["examples_needed"].as_u64().unwrap();
     // What it says must be kept does what it says.
@@ -70,6 +71,15 @@ fn advice_is_a_table_a_figure_and_a_page() {
     let last = &forecast["forecast"]["forgetting"]["mean"][2];
     assert!((last[0].as_f64().unwrap() + last[1].as_f64().unwrap()) / 2.0 <= 0.2, "{last}");
     refused(&home, "advise --tasks tasks.npz --budget 31", &["budget is 31", "at most 30", "task 1"]);
+    for (flags, words) in [
+        ("--keep-accuracy-above 80", ["--keep-accuracy-above is 80", "such as 0.8"]),
+        ("--lose-at-most -0.1", ["--lose-at-most is -0.1", "such as 0.05"]),
+        ("--keep-accuracy-above 0.8 --lose-at-most 0.1", ["--keep-accuracy-above", "--lose-at-most"]),
+        ("--memory-budget 2elephants", ["2elephants", "number of bytes such as"]),
+        ("--ewc 0", ["--ewc is 0", "positive"]),
+    ] {
+        refused(&home, &format!("advise --tasks tasks.npz {flags}"), &words);
+    }
     refused(&home, "advise --tasks tasks.npz --keep-forgetting-below 0", &["--keep-forgetting-below is 0", "positive"]);
     refused(&home, "advise --protocol permuted --length 1 --examples 20", &["it holds 1 task"]);
     refused(&home, "forecast --tasks tasks.npz --replay 31", &["replay is 31", "at most 30"]);

@@ -25,11 +25,13 @@ fn every_report_opens_with_bullets_and_says_what_its_figures_show() {
         let answer = home.text_of(&format!("{words} --out out"));
         assert!(answer.contains("report: out/report.html"), "{words}: {answer}");
         let page = fs::read_to_string(home.join("out/report.html")).unwrap();
-        let opening = between(&page, "<main>", "<figure>");
+        let opening = between(&page, "<main>", "<figure");
         assert!(opening.matches("<li>").count() <= 5 && opening.contains("class=\"about\""), "{words}: {opening}");
         assert!(!opening.contains("_{") && !opening.contains("^{"), "{words}: marks are shown as they are: {opening}");
-        let figures = page.matches("<figure>").count();
-        assert!(figures > 0 && page.matches("class=\"card stacked\"").count() == figures, "{words}");
+        // Charts of the answer that stand side by side are narrow as they are.
+        let figures = page.matches("<figure").count();
+        let (front, wide) = (page.matches("<figure>\n<h2>").count(), page.matches("class=\"card stacked\"").count());
+        assert!(figures > 0 && wide + front == figures, "{words}");
         for svg in page.split("<svg ").skip(1) {
             let (spoken, title) = (between(svg, "aria-label=\"", "\""), between(svg, "<title>", "</title>"));
             let shows = spoken.strip_prefix(title.trim_end_matches('.')).unwrap_or(spoken);
@@ -87,7 +89,7 @@ fn symbols_have_one_notation() {
     {
         let answer = home.text_of(&format!("{words} --out out"));
         let page = fs::read_to_string(home.join("out/report.html")).unwrap();
-        let read = between(&page, "<main>", "<figure>");
+        let read = between(&page, "<main>", "<figure");
         for raw in ["gamma_", "alpha_c", "lambda", "γ_sim", "γ_RF", "F_max", "e^("] {
             assert!(!read.contains(raw), "{words}: {raw} in the report");
         }

@@ -7,8 +7,8 @@ use crate::shown::{Part, Show, Shown};
 use crate::style::significant;
 use crate::table::Table;
 use crate::text::{escape_markup, typeset};
-use ebbing::request::AdviseAnswer;
 use ebbing::plan::size;
+use ebbing::request::AdviseAnswer;
 use ebbing::stats::number::{between, per_cent, within};
 use ebbing::theory::advise::{Advice, Method, MethodKind, Methods, Remedy, RemedyKind};
 use serde_json::{Value, json};
@@ -40,10 +40,13 @@ impl Show for AdviseAnswer {
         if !advice.remedies.iter().all(|row| advice.methods.is_some() && row.kind == RemedyKind::Nothing) {
             let theory = advice.theory_sentences().iter().map(|s| typeset(s)).collect::<Vec<_>>();
             let own = if advice.methods.is_some() { &theory } else { rest };
-            shown.page.push(table(advice, "Remedies in theory, the least training-loss forgetting F first", false).into());
+            shown
+                .page
+                .push(table(advice, "Remedies in theory, the least training-loss forgetting F first", false).into());
             shown.page.extend(words(own));
             let out = advice.remedies.iter().filter(|r| !r.applies);
-            let refused = out.map(|r| format!("{} does not apply: {}.", r.remedy, r.why.as_deref().unwrap_or_default()));
+            let refused =
+                out.map(|r| format!("{} does not apply: {}.", r.remedy, r.why.as_deref().unwrap_or_default()));
             shown.page.extend(refused.map(|sentence| Part::Words(typeset(&sentence))));
             shown.page.extend(words(&notes));
             let remedies = table(advice, "Remedies in theory, the least training-loss forgetting F first", true);
@@ -91,7 +94,7 @@ fn methods_table(methods: &Methods, all: bool) -> Table {
     let name = move |row: &Method| escape_markup(&format!("{}{}", row.method, mark(row)));
     let known = methods.rows.iter().any(|row| row.task_known);
     let title = if known { "Accuracy at the end in % (* the task must be known)" } else { "Accuracy at the end in %" };
-    let table = Table::of(title, &methods.rows).text("method", name);
+    let table = Table::of(&escape_markup(title), &methods.rows).text("method", name);
     let table = match all {
         false => table
             .text("end", move |row: &Method| whole(row.accuracy))
@@ -113,7 +116,9 @@ fn methods_table(methods: &Methods, all: bool) -> Table {
         .text("kept", |row| if row.bytes == 0 { String::new() } else { size(row.bytes as f64) })
         .meaning("kept between tasks beside the network")
         .text("supported by", |row| row.support.words())
-        .meaning("networks that forecasts were held against, with their mean error in points; exact: computed on these data")
+        .meaning(
+            "networks that forecasts were held against, with their mean error in points; exact: computed on these data",
+        )
         .when(all, |table| {
             table
                 .text("needs", |row| escape_markup(&row.needs))

@@ -37,15 +37,18 @@ pub(super) fn keep(curve: &KeepCurve, chance: f64) -> Option<Figure> {
     panel = panel.horizontal("", guess).horizontal("", nothing);
     panel = match near {
         true => panel.text(at, nothing.max(guess) + 5.0, &format!("none kept {nothing:.0} %, guessing {guess:.0} %")),
-        false => panel
-            .text(at, guess + 5.0, &format!("guessing {guess:.0} %"))
-            .text(at, nothing + 5.0, &format!("none kept {nothing:.0} %")),
+        false => panel.text(at, guess + 5.0, &format!("guessing {guess:.0} %")).text(
+            at,
+            nothing + 5.0,
+            &format!("none kept {nothing:.0} %"),
+        ),
     };
     let mut said = vec![];
     for target in &curve.targets {
         let Some(point) = target.point.filter(|point| point.per_class > 0) else { continue };
         let (n, value) = (point.per_class, 100.0 * point.accuracy);
-        panel = panel.markers(Markers::new("", &[n as f64], &[value]).category(0)).tag(n as f64, value, &format!("{n}"));
+        panel =
+            panel.markers(Markers::new("", &[n as f64], &[value]).category(0)).tag(n as f64, value, &format!("{n}"));
         said.push(format!("{n} for {}", per_cent(target.accuracy)));
     }
     let all = format!("All {} of each class end at {}", last.per_class, per_cent(last.accuracy));
@@ -142,7 +145,7 @@ pub(super) fn methods(points: &[Point], chance: f64, joint: Option<f64>, finding
     // What keeps nothing stands at the left edge.
     let left = least / 4.0;
     let at = |point: &Point| if point.bytes > 0.0 { point.bytes / 1e3 } else { left };
-    let (low, high) = (left / 2.0, 6.0 * most);
+    let (low, high) = (left / 2.0, 60.0 * most);
     let mut panel = Panel::new()
         .x("kept between tasks (kB)")
         .y("final accuracy (%)")
@@ -153,7 +156,7 @@ pub(super) fn methods(points: &[Point], chance: f64, joint: Option<f64>, finding
         .legend(Legend::Hidden);
     let line = |panel: Panel, share: f64, name: &str| {
         let dashed = Line::new("", &[low, high], &[100.0 * share; 2]).color(Rgb::GRAY).category(6).width(0.8);
-        panel.line(dashed.dash(crate::style::Dash::Dashed)).tag(high / 1.5, 100.0 * share, name)
+        panel.line(dashed.dash(crate::style::Dash::Dashed)).tag(high / 8.0, 100.0 * share, name)
     };
     panel = line(panel, chance, "guessing");
     if let Some(joint) = joint {
@@ -169,7 +172,7 @@ pub(super) fn methods(points: &[Point], chance: f64, joint: Option<f64>, finding
         panel = panel.markers(markers).tag(x, y, &escape_markup(&point.name));
     }
     let known = points.iter().any(|point| point.group == 1);
-    let star = if known { " * The task must be known at test time." } else { "" };
+    let star = if known { " \\* The task must be known at test time." } else { "" };
     Some(Figure::single(panel).title("What else would help?").finding(finding).caption(&format!(
         "Accuracy at the end against what is kept between tasks, at the left edge nothing. Bars hold eight in ten measured networks; heads \
          in closed form are exact.{star}"

@@ -11,7 +11,7 @@ use crate::error::Result;
 use crate::study::{Column, Work};
 use ebbing::Context;
 use ebbing::data::Sources;
-use ebbing::plan::{Cost, Memory, Sizes};
+use ebbing::plan::{Cost, Memory, PROCESS_BYTES, Sizes};
 use ebbing::request::{Request, Value as FieldValue};
 
 /// A request of a command, and the sizes of what it computes with.
@@ -36,7 +36,8 @@ impl Work for Job {
     }
 
     fn cost(&self) -> Cost {
-        self.request.cost_of(&self.sizes, &Memory::default())
+        let cost = self.request.cost_of(&self.sizes, &Memory::default());
+        Cost { bytes: cost.bytes + PROCESS_BYTES, ..cost }
     }
 }
 

@@ -34,7 +34,7 @@ impl Work for Square {
     }
 
     fn cost(&self) -> Cost {
-        Cost { flops: 2.0, bytes: 8.0 }
+        Cost { flops: 2.0, bytes: 8.0, ..Cost::default() }
     }
 }
 

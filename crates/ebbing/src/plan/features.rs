@@ -27,7 +27,49 @@ fn weights_cost(sizes: &Sizes) -> Cost {
     let learned = sizes.inverses() + sizes.sum(|p| 8.0 * p * d * columns) + tasks * 4.0 * d * d * columns;
     let outputs = sizes.rows() * tasks * columns * (2.0 * d + SCORE);
     let kept = 3.0 * d * d + 2.0 * tasks * d * columns + 4.0 * sizes.largest() * columns;
-    Cost { flops: learned + outputs, bytes: 2.0 * sizes.data() + 8.0 * kept }
+    Cost { flops: learned + outputs, bytes: 2.0 * sizes.data() + 8.0 * kept, ..Cost::default() }
+}
+
+/// Operations of learning all tasks as a linear head, each in the smaller of its two forms.
+pub(crate) fn head_operations(sizes: &Sizes) -> f64 {
+    sizes.inverses() + sizes.sum(|p| 4.0 * p * sizes.features() * sizes.columns as f64)
+}
+
+/// Operations of learning all tasks with each of several amounts of replay from sums that they share: the products of every row twice,
+/// for the task itself and where it is stored, and for every amount a factor of each task and products of d × d with d × K.
+pub(crate) fn shared_head_operations(sizes: &Sizes, amounts: usize) -> f64 {
+    let (d, columns, tasks) = (sizes.features(), sizes.columns as f64, sizes.train.len() as f64);
+    // Columns are learned one task after another: half of them are not zero.
+    let each = CHOLESKY * d.powi(3) + 2.0 * d * d * columns + COPIES * d * d;
+    2.0 * sizes.sum(|p| p * d * (d + columns)) + amounts as f64 * tasks * each
+}
+
+/// Passes over a matrix of d × d for every task and amount, in operations of a product.
+const COPIES: f64 = 60.0;
+
+/// The curve of final accuracy against kept examples of a linear head on features.
+pub(super) fn feature_keep_cost(sizes: &Sizes, amounts: usize) -> Cost {
+    let (d, columns, tasks) = (sizes.features(), sizes.columns as f64, sizes.train.len() as f64);
+    let shared = shared_head_operations(sizes, amounts);
+    let tested = sizes.rows() - sizes.sum(|p| p);
+    let tests = amounts as f64 * 2.0 * tested * columns * (2.0 * d + SCORE);
+    let sums = 8.0 * (2.0 * tasks + 4.0) * d * (d + columns);
+    // Where features outnumber examples each amount may be learned by itself, at worst with everything kept.
+    let all: Vec<usize> = sizes
+        .train
+        .iter()
+        .scan(0, |seen, p| {
+            *seen += p;
+            Some(*seen)
+        })
+        .collect();
+    let most = Sizes { train: all, distinct: None, ..sizes.clone() };
+    let own = Sizes { distinct: None, ..sizes.clone() };
+    let apart = (amounts as f64 - 2.0).max(0.0) * head_operations(&own) + 2.0 * head_operations(&most);
+    if apart < shared {
+        return Cost { flops: apart + tests, bytes: 2.0 * sizes.data() + most.data(), ..Cost::default() };
+    }
+    Cost { flops: shared + tests, bytes: 2.0 * sizes.data() + sums, ..Cost::default() }
 }
 
 /// Whether a linear head on features is learned in feature space: some task has more examples than features, and all of it takes
@@ -48,7 +90,7 @@ fn feature_pairs_cost(sizes: &Sizes) -> Cost {
     let each = sizes.inverses() + sizes.sum(|p| 6.0 * p * d * columns) + tasks * 2.0 * TRIANGULAR * d.powi(3);
     let pairs = sizes.pairs(|_, _| 12.0 * d * d * columns + 2.0 * d * d);
     let kept = tasks * (2.0 * d * d + 2.0 * d * columns) + 4.0 * d * d;
-    Cost { flops: each + pairs, bytes: 2.0 * sizes.data() + 8.0 * kept }
+    Cost { flops: each + pairs, bytes: 2.0 * sizes.data() + 8.0 * kept, ..Cost::default() }
 }
 
 /// Whether order parameters of features are computed in feature space.
@@ -87,7 +129,7 @@ pub fn feature_order_cost(sizes: &Sizes) -> Cost {
     let kept = tasks * (2.0 * d * d + 3.0 * d * columns) + 4.0 * 4096.0 * d;
     let forecast = feature_forgetting_cost(sizes);
     let flops = each + (orders + learned) * 2.0 * d * d * columns + 2.0 * forecast.flops;
-    Cost { flops, bytes: forecast.bytes.max(2.0 * sizes.data() + 8.0 * kept) }
+    Cost { flops, bytes: forecast.bytes.max(2.0 * sizes.data() + 8.0 * kept), ..Cost::default() }
 }
 
 /// [`forecast_peak`] of features, in the forms that are chosen for them.

@@ -16,7 +16,7 @@ pub fn train_cost(sizes: &Sizes, width: usize, depth: usize, batch: Option<usize
     let per_task = |(&p, &steps): (&usize, &usize)| 3.0 * weights * batch.unwrap_or(p) as f64 * steps as f64;
     let units = width as f64 * depth as f64;
     let bytes = 12.0 * sizes.rows() * (sizes.dim as f64 + units) + 16.0 * weights;
-    Cost { flops: sizes.train.iter().zip(steps).map(per_task).sum(), bytes }
+    Cost { flops: sizes.train.iter().zip(steps).map(per_task).sum(), bytes, ..Cost::default() }
 }
 
 /// The same for full batches whose first layer is carried by its coefficients on the examples, as it is under an even
@@ -25,7 +25,7 @@ pub fn gram_train_cost(sizes: &Sizes, width: usize, depth: usize, steps: &[usize
     let n = width as f64;
     let step = |p: f64| 2.0 * p * p * n + 3.0 * p * n * n * (depth as f64 - 1.0);
     let flops = sizes.train.iter().zip(steps).map(|(&p, &steps)| step(p as f64) * steps as f64).sum();
-    Cost { flops, bytes: sizes.sum(|p| 8.0 * p * (p + sizes.dim as f64 + 8.0 * n)) }
+    Cost { flops, bytes: sizes.sum(|p| 8.0 * p * (p + sizes.dim as f64 + 8.0 * n)), ..Cost::default() }
 }
 
 /// The minimum itself by Levenberg–Marquardt, in `steps[t]` steps on task t, in double precision: with M = P outputs per
@@ -45,7 +45,7 @@ pub fn levenberg_cost(sizes: &Sizes, width: usize, depth: usize, steps: &[usize]
         8.0 * (4.0 * (p * columns).powi(2) + p * n * layers * (10.0 + columns) + 6.0 * n * n * (layers - 1.0))
     };
     let largest = sizes.train.iter().map(bytes).fold(0.0, f64::max);
-    Cost { flops, bytes: largest + sizes.sum(|p| 4.0 * p * sizes.dim as f64) }
+    Cost { flops, bytes: largest + sizes.sum(|p| 4.0 * p * sizes.dim as f64), ..Cost::default() }
 }
 
 /// Sampling with `chains` chains that take `leaps` leapfrog steps in every task. Inputs are taken within their own span, of
@@ -56,7 +56,7 @@ pub fn sample_cost(sizes: &Sizes, width: usize, depth: usize, chains: usize, lea
     let weights = hidden_weights((sizes.dim as f64).min(total), width, depth);
     let step = |p: f64| 6.0 * p * weights + 4.0 * p * p * n + p.powi(3);
     let flops = chains as f64 * leaps * sizes.sum(step);
-    Cost { flops, bytes: 8.0 * (total * (sizes.dim as f64 + 6.0 * n) + 8.0 * weights) }
+    Cost { flops, bytes: 8.0 * (total * (sizes.dim as f64 + 6.0 * n) + 8.0 * weights), ..Cost::default() }
 }
 
 #[cfg(test)]

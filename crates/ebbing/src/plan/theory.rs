@@ -36,11 +36,11 @@ pub fn forgetting_cost(sizes: &Sizes) -> Cost {
     let largest_test = sizes.test.iter().copied().max().unwrap_or(0) as f64;
     let blocks = sizes.largest() * (3.0 * sizes.largest() + largest_test);
     let means = (total + tested) * columns * sizes.train.len() as f64;
-    Cost { flops, bytes: sizes.data() + 8.0 * (blocks + means) }
+    Cost { flops, bytes: sizes.data() + 8.0 * (blocks + means), factored: factors, ..Cost::default() }
 }
 
 /// An operation of a product in single precision, in those of one in double precision.
-const SINGLE: f64 = 0.5;
+pub(super) const SINGLE: f64 = 0.5;
 /// Operations of a kernel block in single precision relative to its bare product.
 const SINGLE_KERNEL: f64 = 1.3;
 /// A Cholesky factorization in single precision, in P³ operations of a product in double precision.
@@ -56,9 +56,16 @@ pub fn single_cost(sizes: &Sizes) -> Cost {
     let kernels = SINGLE * SINGLE_KERNEL * dim * (total * total + 2.0 * tested * total);
     let factors = SINGLE_CHOLESKY * sizes.sum(|p| p.powi(3));
     let refined = 2.0 * 2.0 * columns / sizes.train.len().max(1) as f64 * sizes.sum(|p| p * p);
-    let blocks = 4.0 * (3.0 * sizes.largest() * sizes.largest() + (total + tested) * (dim + 2.0 * columns));
+    // A task's kernel, its factor and what is made of them on the way; inputs and what was learned of them.
+    let blocks = 4.0 * (2.3 * sizes.largest() * sizes.largest() + (total + tested) * (dim + 2.0 * columns));
     let outputs = 8.0 * tested * columns * 2.0;
-    Cost { flops: products + kernels + factors + refined, bytes: sizes.data() + blocks + outputs }
+    let flops = products + kernels + factors + refined;
+    Cost {
+        flops,
+        bytes: 2.0 * sizes.data() + blocks + outputs,
+        single: products + kernels + factors,
+        ..Cost::default()
+    }
 }
 
 /// Amounts of replay that a curve of kept examples tries.
@@ -67,20 +74,23 @@ const AMOUNTS: f64 = 14.0;
 /// The curve of final accuracy against kept examples: kernels and the factor of the largest amount once, products for every amount.
 pub fn keep_cost(sizes: &Sizes, features: bool) -> Cost {
     if features {
-        return super::feature_forgetting_cost(sizes).times(2 * AMOUNTS as usize);
+        return super::features::feature_keep_cost(sizes, AMOUNTS as usize);
     }
     let (total, tested, columns) = (sizes.sum(|p| p), sizes.tested(), sizes.columns as f64);
     // With everything kept a task learns all earlier ones again.
-    let mut learned = 0.0;
+    let (mut learned, mut factors) = (0.0, 0.0);
     let mut all = Cost::default();
     for &p in &sizes.train {
         learned += p as f64;
-        all.flops += CHOLESKY * learned.powi(3) + AMOUNTS * 3.0 * columns * learned * learned;
+        factors += CHOLESKY * learned.powi(3);
+        all.flops += AMOUNTS * 3.0 * columns * learned * learned;
     }
-    all.flops += sizes.products() + KERNEL * 2.0 * sizes.dim as f64 * tested * total;
+    all.flops += factors + sizes.products() + KERNEL * 2.0 * sizes.dim as f64 * tested * total;
     all.flops += 2.0 * AMOUNTS * columns * sizes.train.len() as f64 * total * tested;
     let table = 8.0 * total * (total + tested);
-    Cost { flops: all.flops, bytes: sizes.data() + table + 16.0 * total * total }
+    // Kernels, the factor of everything and what it is made of, and the coefficients of all amounts, twice.
+    let bytes = 2.0 * sizes.data() + table + 16.0 * total * total + 16.0 * AMOUNTS * total * columns;
+    Cost { flops: all.flops, bytes, factored: factors, ..Cost::default() }
 }
 
 /// Heads in closed form: second moments of all inputs, and a factor for every strength that is tried.
@@ -89,8 +99,9 @@ pub fn closed_head_cost(sizes: &Sizes) -> Cost {
     const FACTORS: f64 = 20.0;
     let (rows, d) = (sizes.sum(|p| p), sizes.dim as f64);
     let inner = d.min(rows);
-    let flops = 2.0 * rows * d * inner + CHOLESKY * FACTORS * inner.powi(3) + 4.0 * rows * d * sizes.columns as f64;
-    Cost { flops, bytes: sizes.data() + 8.0 * 4.0 * inner * inner }
+    let factored = CHOLESKY * FACTORS * inner.powi(3);
+    let flops = 2.0 * rows * d * inner + factored + 4.0 * rows * d * sizes.columns as f64;
+    Cost { flops, bytes: sizes.data() + 8.0 * 4.0 * inner * inner, factored, ..Cost::default() }
 }
 
 /// Orders that the search tries: all of up to so many tasks; of more, pairs and insertions, then rounds of all moves and swaps.
@@ -125,14 +136,14 @@ pub fn order_cost(sizes: &Sizes, shared: bool) -> Cost {
     let n = count as f64;
     if !shared {
         let orders = orders_tried(count, 4);
-        return Cost { flops: orders * forecast.flops, bytes: forecast.bytes };
+        return Cost { flops: orders * forecast.flops, bytes: forecast.bytes, ..Cost::default() };
     }
     let learned = beginnings(count).unwrap_or_else(|| orders_tried(count, 7) * n);
     // No more is used of tasks whose kernels would take more than a GiB.
     let used = (2f64.powi(28).sqrt() / total).min(1.0);
     let products = 2.0 * sizes.columns as f64 * (used * total).powi(2) / n;
     let bytes = forecast.bytes + 8.0 * (used * total).powi(2);
-    Cost { flops: learned * products + 2.0 * forecast.flops, bytes }
+    Cost { flops: learned * products + 2.0 * forecast.flops, bytes, ..Cost::default() }
 }
 
 /// Forgetting of the first task in several theories at once: products of all inputs once, then kernels, factors and solves of each
@@ -146,7 +157,7 @@ pub fn first_task_cost(sizes: &Sizes, theories: usize) -> Cost {
     let solves = theories * 2.0 * columns * (sizes.sum(|p| 3.0 * p * p) + sizes.pairs(|p, q| p * q));
     let blocks = 4.0 * theories * sizes.largest().powi(2);
     let means = 2.0 * theories * columns * sizes.sum(|p| p);
-    Cost { flops: bare + functions + factors + solves, bytes: sizes.data() + 8.0 * (blocks + means) }
+    Cost { flops: bare + functions + factors + solves, bytes: sizes.data() + 8.0 * (blocks + means), ..Cost::default() }
 }
 
 /// The order parameters of all pairs of tasks: kernel blocks, one factor per task, two triangular solves of a P × P block per
@@ -155,7 +166,8 @@ pub fn order_parameter_cost(sizes: &Sizes) -> Cost {
     let factors = CHOLESKY * sizes.sum(|p| p.powi(3));
     let solves = TRIANGULAR * sizes.pairs(|p, q| p * p * q + q * q * p);
     let kept = sizes.sum(|p| p * p) + 3.0 * sizes.largest().powi(2);
-    Cost { flops: sizes.products() + factors + solves, bytes: sizes.data() + 8.0 * kept }
+    let flops = sizes.products() + factors + solves;
+    Cost { flops, bytes: sizes.data() + 8.0 * kept, factored: factors + solves, ..Cost::default() }
 }
 
 /// α_c of two tasks: kernel blocks and one pencil decomposition (a Cholesky factor, three triangular solves and an
@@ -165,8 +177,8 @@ pub fn critical_load_cost(sizes: &Sizes) -> Cost {
     let tested = sizes.tested();
     let pencil = (CHOLESKY + 3.0 * TRIANGULAR + EIGEN) * p.powi(3);
     let kernels = 2.0 * sizes.products() + 2.0 * KERNEL * 2.0 * sizes.dim as f64 * tested * p;
-    let kept = 12.0 * p * p + 4.0 * p * tested;
-    Cost { flops: kernels + pencil, bytes: sizes.data() + 8.0 * kept }
+    let kept = 21.0 * p * p + 4.0 * p * tested;
+    Cost { flops: kernels + pencil, bytes: sizes.data() + 8.0 * kept, ..Cost::default() }
 }
 
 /// The multi-head theory of a sequence at one load: all kernels between all examples (three of them at the peak), their
@@ -174,7 +186,7 @@ pub fn critical_load_cost(sizes: &Sizes) -> Cost {
 pub fn sequence_cost(sizes: &Sizes) -> Cost {
     let total = sizes.sum(|p| p);
     let flops = sizes.products() + (CHOLESKY + 50.0 * TRIANGULAR) * sizes.sum(|p| p.powi(3));
-    Cost { flops, bytes: sizes.data() + 24.0 * total * total }
+    Cost { flops, bytes: sizes.data() + 24.0 * total * total, ..Cost::default() }
 }
 
 /// The two-task multi-head theory at one λ and `alphas` loads: that of [`critical_load_cost`], the products that turn sums

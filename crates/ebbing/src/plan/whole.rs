@@ -54,7 +54,7 @@ pub fn whole_cost(sizes: &Sizes, kernels: usize) -> Cost {
     let vectors = sizes.rows() * (6.0 * wide + tasks * columns) + 6.0 * sizes.largest() * wide;
     let scratch = 10.0 * tile * tile;
     let bytes = sizes.data() + TiledCholesky::bytes(sizes.largest(), tile) + 8.0 * (vectors + scratch);
-    Cost { flops, bytes }
+    Cost { flops, bytes, ..Cost::default() }
 }
 
 /// Bytes of disk that its finished parts take while it runs.

@@ -10,6 +10,7 @@ use crate::data::Sources;
 use crate::error::{Error, Result};
 use crate::kernels::Activation;
 use crate::plan::{Cost, Sizes, feature_forgetting_cost, forgetting_cost};
+use crate::stats::number::significant;
 use crate::tasks::{Provenance, TaskSequence, whole_targets};
 use crate::theory::advise::{Advice, AdviseSettings};
 use crate::theory::forecast::ForecastSettings;
@@ -69,7 +70,7 @@ fields! {
         /// Number of seeds to average over, each with its own draw of tasks
         seeds: usize = 1, value("K"), range(MOST_SEEDS), not_in_studies();
         /// Use at most this many examples per task
-        max_p: Option<usize> = None, value("P"), usual("1000, of features all; 300 for --theory");
+        max_p: Option<usize> = None, value("P"), usual("5000 of all tasks together, of features all; 300 for --theory");
     }
 }
 
@@ -193,7 +194,8 @@ impl AdviseRequest {
 
     /// The sizes of what is used of tasks of these sizes.
     pub fn part_of(&self, sizes: Sizes) -> Sizes {
-        let most = self.max_p.or((self.features.is_none()).then_some(1000));
+        let usual = Advice::usual_examples(sizes.train.len());
+        let most = self.max_p.or(self.features.is_none().then_some(usual));
         ForecastRequest { max_p: most, ..ForecastRequest::default() }.part_of(sizes)
     }
 
@@ -204,7 +206,18 @@ impl AdviseRequest {
 
     fn cost_for(&self, sizes: &Sizes, features: bool) -> Cost {
         let one = if features { feature_forgetting_cost(sizes) } else { forgetting_cost(sizes) };
-        one.times(30 * self.seeds)
+        let rows: usize = sizes.train.iter().chain(&sizes.test).sum();
+        let data = 8.0 * rows as f64 * (sizes.dim + sizes.columns) as f64;
+        let bytes = match features {
+            // What every task learns with everything stored, and a copy of it.
+            true => {
+                let learned: usize = (1..=sizes.train.len()).map(|t| sizes.train[..t].iter().sum::<usize>()).sum();
+                4.0 * data + 2.5 * 8.0 * learned as f64 * sizes.dim as f64
+            }
+            // Kernels of the network and of those that remedies make of it, with their factors.
+            false => 3.0 * data + 12.0 * 8.0 * (rows * rows) as f64,
+        };
+        Cost { bytes, ..one.times(30 * self.seeds) }
     }
 
     /// Computes the advice.
@@ -245,7 +258,8 @@ impl AdviseRequest {
         let first = sequences.first().ok_or_else(no_sequence)?;
         super::fits("advise", &self.part_of(first.sizes()), context, |sizes| self.cost_for(sizes, settings.features))?;
         let advice = Advice::of(sequences, &settings, context)?;
-        let (heading, tasks) = (heading_for(&advice, words), first.settings.clone());
+        let untested = first.tested_everywhere().map_or(String::new(), |(_, note)| format!("; {note}"));
+        let (heading, tasks) = (heading_for(&advice, &format!("{words}{untested}")), first.settings.clone());
         Ok(AdviseAnswer { heading, advice, settings, seed, tasks })
     }
 }
@@ -254,7 +268,10 @@ impl AdviseRequest {
 pub fn heading_for(advice: &Advice, tasks: &str) -> String {
     let [used, there] = advice.examples_used;
     let part = if used < there { format!(" from {used} examples of each task") } else { String::new() };
-    format!("Advice{part} for {tasks}")
+    let at = advice
+        .temperature
+        .map_or(String::new(), |beta| format!("; at the temperature of trained heads, beta {}", significant(beta)));
+    format!("Advice{part} for {tasks}{at}")
 }
 
 impl ForecastRequest {

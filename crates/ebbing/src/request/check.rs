@@ -6,7 +6,9 @@ use super::phase::{most_outputs, of_outputs};
 use crate::context::Context;
 use crate::data::{Dataset, Preprocess, Source};
 use crate::error::Result;
-use crate::plan::{Cost, Memory, Speed, in_tiles, outputs_cost, phase_cost, sequence_cost, size, whole_disk};
+use crate::plan::{
+    Cost, Memory, PROCESS_BYTES, Speed, in_tiles, outputs_cost, phase_cost, sequence_cost, size, whole_disk,
+};
 use crate::tasks::{ByClass, Computation, Permuted, TaskCheck, TaskSequence, check_file, check_sequence, own_readouts};
 use crate::theory::forecast::{Forecast, ForecastSettings};
 use crate::theory::multi_head::{MultiHeadSettings, TwoTaskOutputs, TwoTasks};
@@ -91,7 +93,7 @@ fn computations(sequence: &TaskSequence, features: bool, memory: &Memory) -> Vec
         command: command.into(),
         what,
         refused,
-        cost,
+        cost: Cost { bytes: cost.bytes + PROCESS_BYTES, ..cost },
         seconds: cost.seconds(speed),
     };
     let settings = ForecastSettings { features, ..ForecastSettings::default() };

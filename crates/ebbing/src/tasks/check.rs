@@ -129,9 +129,9 @@ pub fn check_sequence(sequence: &TaskSequence) -> TaskCheck {
     let with_test = sequence.tasks.iter().filter(|task| task.test.is_some()).count();
     if with_test > 0 && with_test < sequence.tasks.len() {
         let all = sequence.tasks.len();
-        report
-            .warnings
-            .push(format!("{with_test} of {all} tasks have test sets: averages over tasks leave the others out"));
+        report.warnings.push(format!(
+            "{with_test} of {all} tasks have test sets: the others are judged on their training examples"
+        ));
     }
     report
 }

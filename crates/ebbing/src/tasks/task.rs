@@ -142,11 +142,42 @@ impl TaskSequence {
         self.tasks.iter().all(|task| crate::metrics::accuracy(task.y.as_ref(), task.y.as_ref(), None).is_ok())
     }
 
-    /// Whether every task has test data that name classes, and starts from no outputs of a network's own.
+    /// Whether tasks have test data, and those of every task name classes (its training data where it has none), and none starts from
+    /// outputs of a network's own.
     pub fn names_classes(&self) -> bool {
         let plain = |task: &Task| task.present.is_none() && task.x.nrows() == task.y.nrows();
-        let classes = |test: &TestSet| crate::metrics::accuracy(test.y.as_ref(), test.y.as_ref(), None).is_ok();
-        self.tasks.iter().all(|task| plain(task) && task.test.as_ref().is_some_and(classes))
+        let classes = |task: &Task| {
+            let y = task.test.as_ref().map_or(&task.y, |test| &test.y);
+            crate::metrics::accuracy(y.as_ref(), y.as_ref(), None).is_ok()
+        };
+        self.tasks.iter().any(|task| task.test.is_some()) && self.tasks.iter().all(|task| plain(task) && classes(task))
+    }
+
+    /// The same with its training examples for the test data of every task that has none, where others have some: those keep theirs.
+    /// With what there is to say on it; none where nothing is missing.
+    pub(crate) fn tested_everywhere(&self) -> Option<(TaskSequence, String)> {
+        let missing: Vec<String> = self
+            .tasks
+            .iter()
+            .enumerate()
+            .filter(|(_, task)| task.test.is_none())
+            .map(|(t, task)| task.label(t))
+            .collect();
+        let (one, last) = (missing.len() == 1, missing.split_last()?);
+        if missing.len() == self.tasks.len() {
+            return None;
+        }
+        let names = if one { last.0.clone() } else { format!("{} and {}", last.1.join(", "), last.0) };
+        let (have, their) = if one { ("has", "its") } else { ("have", "their") };
+        let note = format!("{names} {have} no test data: {their} test results are those of {their} training examples");
+        let mut filled = self.clone();
+        for task in filled.tasks.iter_mut().filter(|task| task.test.is_none()) {
+            task.test = Some(TestSet { x: task.x.clone(), y: task.y.clone() });
+            if let Some(present) = &mut task.present {
+                present.test = Some(present.train.clone());
+            }
+        }
+        Some((filled, note))
     }
 
     /// "5 tasks of 300 examples", or "2 tasks of 200 to 300 examples" where they differ.

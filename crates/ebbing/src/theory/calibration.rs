@@ -5,23 +5,24 @@
 //! | [`theory`] | the theory that came closest to measured networks, for a sequence |
 //! | [`expected`], [`Expected`] | what networks like these lose and keep, from its forecast and measured ones |
 //! | [`place`] | whether tasks are like those that were measured |
+//! | [`Data`] | what the inputs of measured networks were |
 //! | [`Training`] | what is done while training, as far as the evidence distinguishes it |
 //! | [`provenance`] | the command, seed and versions that made the table |
 //!
 //! Networks were trained on many sequences of tasks with test data (`docs/evidence.md` in the repository): images, a few
 //! hundred examples per task, their pixels standardized or, apart, prepared as the program prepares images that it draws
-//! (whitened). Elsewhere there are no intervals: a forecast says what of its tasks is unlike those that were measured. The table holds the theory that came closest and quantiles of its
+//! (whitened); and heads on features of encoders, centered or as they come ([`Data`]). Elsewhere there are no intervals: a forecast says what of its tasks is unlike those that were measured. The table holds the theory that came closest and quantiles of its
 //! errors on two thirds of the sequences, by how much it says is lost; on the last third the intervals held at about the
 //! rate that they state, which the same page reports.
 
 pub(crate) mod gains;
 mod place;
 
-pub use place::place;
-pub(crate) use place::{LINEAR_HEAD, not_calibrated, outside};
+pub(crate) use place::{not_calibrated, outside};
+pub use place::{place, place_of_features};
 
 use super::domain::Domain;
-use super::single_head::{Mode, SingleHeadSettings};
+use super::single_head::{Loss, Mode, SingleHeadSettings};
 use crate::kernels::{Activation, Architecture};
 use crate::stats::number::{between, per_cent, points_between};
 use crate::tasks::TaskSequence;
@@ -51,6 +52,55 @@ impl Training {
     }
 }
 
+/// What the inputs of measured networks were.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Data {
+    /// Pixels, standardized.
+    Standardized,
+    /// Pixels, whitened.
+    Whitened,
+    /// Features without their mean, divided by one number or one by one, under hidden layers.
+    Centered,
+    /// Features as an encoder gives them, or of norm 1, under hidden layers.
+    Raw,
+    /// Features under a linear head.
+    Linear,
+}
+
+/// All of them.
+const DATA: [Data; 5] = [Data::Standardized, Data::Whitened, Data::Centered, Data::Raw, Data::Linear];
+
+impl Data {
+    /// What it is called in the table, where its domain has the same name.
+    fn key(self) -> &'static str {
+        match self {
+            Data::Standardized => "classes",
+            Data::Whitened => "whitened",
+            Data::Centered => "centered",
+            Data::Raw => "raw",
+            Data::Linear => "linear",
+        }
+    }
+
+    /// The same in words.
+    fn words(self) -> &'static str {
+        match self {
+            Data::Standardized => "standardized images",
+            Data::Whitened => "whitened images",
+            Data::Centered => "centered features",
+            Data::Raw => "features as they come",
+            Data::Linear => "features, linear heads",
+        }
+    }
+
+    /// Of a sequence: images that are whitened, and otherwise what it is inside of; standardized images where it is like nothing that
+    /// was measured. `linear`: under a linear head.
+    pub fn of(sequence: &TaskSequence, linear: bool) -> Data {
+        place::data_of(sequence, linear)
+    }
+}
+
 /// What networks like these are to be expected to lose and keep.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Expected {
@@ -68,8 +118,8 @@ pub struct Expected {
     pub accuracy_interval: [f64; 2],
     /// Sequences of this kind of training on which the intervals rest.
     pub sequences: usize,
-    /// Whether their images were whitened, as these are.
-    pub whitened: bool,
+    /// What their inputs were.
+    pub data: Data,
     /// The mean error of the loss of accuracy and of the final accuracy over them.
     pub mean_error: [f64; 2],
     /// The theory of the forecast, the one that came closest to them.
@@ -86,6 +136,9 @@ pub struct Theory {
     /// The inverse temperature for inputs of mean square 1; for others it is divided by that.
     #[serde(with = "crate::serde_infinity")]
     pub beta: f64,
+    /// What training lowers.
+    #[serde(default)]
+    pub loss: Loss,
 }
 
 /// The table as the command of the evidence writes it.
@@ -97,15 +150,28 @@ struct Table {
     classes: BTreeMap<String, Entry>,
     /// The same on whitened ones.
     whitened: BTreeMap<String, Entry>,
-    /// What the sequences of both were like.
+    /// Hidden layers on centered features, on features as they come, and linear heads.
+    centered: BTreeMap<String, Entry>,
+    raw: BTreeMap<String, Entry>,
+    linear: BTreeMap<String, Entry>,
+    /// What the sequences of each were like.
     domain: BTreeMap<String, Domain>,
     provenance: serde_json::Value,
 }
 
 impl Table {
-    fn entry(&self, training: Training, whitened: bool) -> Option<&Entry> {
-        let classes = if whitened { &self.whitened } else { &self.classes };
-        classes.get(training.key())
+    fn classes(&self, data: Data) -> &BTreeMap<String, Entry> {
+        match data {
+            Data::Standardized => &self.classes,
+            Data::Whitened => &self.whitened,
+            Data::Centered => &self.centered,
+            Data::Raw => &self.raw,
+            Data::Linear => &self.linear,
+        }
+    }
+
+    fn entry(&self, training: Training, data: Data) -> Option<&Entry> {
+        self.classes(data).get(training.key())
     }
 }
 
@@ -152,28 +218,69 @@ pub fn provenance() -> serde_json::Value {
     table().map_or(serde_json::Value::Null, |table| table.provenance.clone())
 }
 
-/// The theory that came closest to networks trained in this way on images prepared like these.
+/// The theory that came closest to networks trained in this way on inputs like these.
 pub fn theory(training: Training, tasks: &TaskSequence) -> Option<SingleHeadSettings> {
-    let Theory { mode, depth, beta } = table()?.entry(training, tasks.settings.is_whitened())?.theory?;
-    let usual = SingleHeadSettings::default();
-    let architecture = Architecture { depth, ..usual.architecture };
-    Some(SingleHeadSettings { mode, architecture, beta: beta / mean_square(tasks)?, ..usual })
+    settings(training, Data::of(tasks, false), tasks)
 }
 
-/// The theory of a linear head on features that is trained for some epochs: their kernel at a high temperature. The one value of β
-/// (for features of mean square 1) comes from a single set of features; heads that are trained for longer, or on more examples,
-/// lie at another, so that no interval goes with it.
-pub(crate) fn theory_of_linear_head(tasks: &TaskSequence) -> Option<SingleHeadSettings> {
-    const BETA: f64 = 0.4;
-    Some(SingleHeadSettings { beta: BETA / mean_square(tasks)?, ..SingleHeadSettings::default() })
+/// The theory that came closest to linear heads on features: their kernel at a high temperature.
+pub(crate) fn theory_of_linear_head(training: Training, tasks: &TaskSequence) -> Option<SingleHeadSettings> {
+    settings(training, Data::Linear, tasks)
+}
+
+/// [`theory`] with squared error, for what orders of tasks share kernels and factors for.
+pub(crate) fn by_squares(
+    theory: SingleHeadSettings,
+    training: Training,
+    tasks: &TaskSequence,
+) -> Option<SingleHeadSettings> {
+    if theory.loss == Loss::Squared {
+        return Some(theory);
+    }
+    settings(training, if tasks.settings.is_whitened() { Data::Whitened } else { Data::Standardized }, tasks)
+}
+
+/// The theory that says how many examples to keep: the closest one, but squared error where cross-entropy would take long for so many
+/// amounts.
+pub(crate) fn of_all_amounts(
+    theory: SingleHeadSettings,
+    training: Training,
+    tasks: &TaskSequence,
+) -> SingleHeadSettings {
+    /// Operations of some ten seconds on a laptop.
+    const MUCH: f64 = 3e11;
+    /// Operations of a step for one entry of the kernel and one class, times steps, times amounts of half of everything.
+    const EACH: f64 = 4.0 * 60.0 * 8.0;
+    let total: f64 = tasks.tasks.iter().map(|task| task.x.nrows() as f64).sum();
+    let columns = tasks.tasks.first().map_or(1, |task| task.y.ncols()) as f64;
+    if EACH * total.powi(2) * columns * tasks.tasks.len() as f64 / 3.0 <= MUCH {
+        return theory;
+    }
+    let other = by_squares(theory, training, tasks);
+    other.map_or(theory, |other| SingleHeadSettings { replay: theory.replay, keep_bytes: theory.keep_bytes, ..other })
+}
+
+/// Whether a theory lowers what the one that came closest to networks on such data does.
+pub(crate) fn is_of(data: Data, theory: &SingleHeadSettings) -> bool {
+    let closest = table().and_then(|table| table.entry(Training::Replay, data)?.theory);
+    closest.is_some_and(|closest| closest.loss == theory.loss)
+}
+
+fn settings(training: Training, data: Data, tasks: &TaskSequence) -> Option<SingleHeadSettings> {
+    let Theory { mode, depth, beta, loss } = table()?.entry(training, data)?.theory?;
+    let usual = SingleHeadSettings::default();
+    // A linear head has the kernel of its features, whatever the depth.
+    let architecture = Architecture { depth: depth.max(1), ..usual.architecture };
+    Some(SingleHeadSettings { mode, architecture, beta: beta / mean_square(tasks)?, loss, ..usual })
 }
 
 /// By how much forecasts of the final accuracy were off on average, by what is done while training as the table calls it; where
 /// such networks were not measured, those of plain training.
-pub(crate) fn accuracy_error(what: &str, whitened: bool) -> f64 {
+pub(crate) fn accuracy_error(what: &str, data: Data) -> f64 {
     let error = |table: &Table| {
-        let [own, other] = if whitened { [&table.whitened, &table.classes] } else { [&table.classes, &table.whitened] };
-        let entry = own.get(what).or_else(|| other.get(what)).or_else(|| own.get(Training::Plain.key()));
+        let (own, images) = (table.classes(data), &table.classes);
+        let entry = own.get(what).or_else(|| images.get(what)).or_else(|| table.whitened.get(what));
+        let entry = entry.or_else(|| own.get(Training::Plain.key()));
         entry.map(|entry| entry.accuracy.error)
     };
     // Without a table nothing is sure.
@@ -182,15 +289,14 @@ pub(crate) fn accuracy_error(what: &str, whitened: bool) -> f64 {
 
 /// Networks of a kind that forecasts were held against, as the table calls it, with the mean error of their final accuracy; none where
 /// none were measured.
-pub(crate) fn networks(what: &str, whitened: bool) -> Option<(usize, f64)> {
-    let table = table()?;
-    let classes = if whitened { &table.whitened } else { &table.classes };
-    classes.get(what).map(|entry| (entry.runs, entry.accuracy.error))
+pub(crate) fn networks(what: &str, data: Data) -> Option<(usize, f64)> {
+    table()?.classes(data).get(what).map(|entry| (entry.runs, entry.accuracy.error))
 }
 
 /// The largest mean error of the final accuracy over all kinds of networks: what forecasts may be off by where none were measured.
 pub(crate) fn largest_error() -> f64 {
-    let all = table().into_iter().flat_map(|table| table.classes.values().chain(table.whitened.values()));
+    let of = |table: &'static Table| DATA.iter().flat_map(|data| table.classes(*data).values());
+    let all = table().into_iter().flat_map(of);
     all.map(|entry| entry.accuracy.error).fold(0.0, f64::max)
 }
 
@@ -210,13 +316,13 @@ fn mean_square(tasks: &TaskSequence) -> Option<f64> {
 /// where no such networks were measured, or not on tasks like these ([`place`]).
 pub fn expected(training: Training, tasks: &TaskSequence, lost: f64, accuracy: f64) -> Option<Expected> {
     place(tasks).ok().filter(|found| found.inside)?;
-    expected_of(training, tasks.settings.is_whitened(), lost, accuracy)
+    expected_of(training, Data::of(tasks, false), lost, accuracy)
 }
 
-/// [`expected`] for images that were whitened, or not, and are like those that were measured.
-pub(crate) fn expected_of(training: Training, whitened: bool, lost: f64, accuracy: f64) -> Option<Expected> {
+/// [`expected`] for data that are like those that were measured.
+pub(crate) fn expected_of(training: Training, data: Data, lost: f64, accuracy: f64) -> Option<Expected> {
     let table = table()?;
-    let entry = table.entry(training, whitened)?;
+    let entry = table.entry(training, data)?;
     let level = *table.levels.first()?;
     let part = table.edges.iter().take_while(|edge| lost >= **edge).count();
     let interval = |errors: &Errors, value: f64, least: f64| {
@@ -231,7 +337,7 @@ pub(crate) fn expected_of(training: Training, whitened: bool, lost: f64, accurac
         accuracy,
         accuracy_interval: interval(&entry.accuracy, accuracy, 0.0)?,
         sequences: entry.sequences,
-        whitened,
+        data,
         mean_error: [entry.lost.error, entry.accuracy.error],
         theory: entry.theory?,
     })
@@ -256,10 +362,10 @@ impl Expected {
             Training::Replay => " with replay",
             Training::Gating => " with gated units",
         };
-        let images = if self.whitened { "whitened images" } else { "standardized images" };
+        let inputs = self.data.words();
         let share = format!("{:.0}", 10.0 * self.level);
         let share = if share == "8" { "Eight".to_string() } else { share };
-        format!("{share} in ten measured networks{how} ({} sequences of {images}) fell inside.", self.sequences)
+        format!("{share} in ten measured networks{how} ({} sequences of {inputs}) fell inside.", self.sequences)
     }
 }
 
@@ -291,7 +397,7 @@ mod tests {
     fn the_table_is_read_and_says_what_made_it() {
         let table: Table = serde_json::from_str(include_str!("calibration.json")).unwrap();
         assert!(table.provenance["command"].as_str().unwrap().contains("evidence"));
-        for entry in table.classes.values().chain(table.whitened.values()) {
+        for entry in DATA.iter().flat_map(|data| table.classes(*data).values()) {
             for errors in [&entry.lost, &entry.accuracy] {
                 assert_eq!(errors.parts.len(), table.edges.len() + 1);
                 for part in &errors.parts {
@@ -314,14 +420,30 @@ mod tests {
     }
 
     #[test]
+    fn every_kind_of_data_has_its_domain_and_both_ways_of_training() {
+        let table: Table = serde_json::from_str(include_str!("calibration.json")).unwrap();
+        for data in DATA {
+            assert!(table.domain.contains_key(data.key()), "{data:?}");
+            for training in [Training::Plain, Training::Replay] {
+                assert!(
+                    table.entry(training, data).is_some_and(|entry| entry.theory.is_some()),
+                    "{data:?} {training:?}"
+                );
+            }
+        }
+        let about = expected_of(Training::Replay, Data::Linear, 0.1, 0.8).unwrap().about();
+        assert!(about.contains("measured networks with replay") && about.contains("linear heads"), "{about}");
+    }
+
+    #[test]
     fn what_is_expected_depends_on_how_images_were_prepared() {
         let stored = tasks(1.0, Provenance::default());
         let white = tasks(1.0, serde_json::from_str(r#"{ "preprocess": { "whiten": { "ridge": 1e-7 } } }"#).unwrap());
-        let of = |tasks: &TaskSequence| expected_of(Training::Plain, tasks.settings.is_whitened(), 0.4, 0.6).unwrap();
+        let of = |tasks: &TaskSequence| expected_of(Training::Plain, Data::of(tasks, false), 0.4, 0.6).unwrap();
         let [found, other] = [&stored, &white].map(of);
         // Four examples of three features are like nothing that was measured.
         assert!([&stored, &white].iter().all(|tasks| expected(Training::Plain, tasks, 0.4, 0.6).is_none()));
-        assert!(!found.whitened && other.whitened && found.sequences != other.sequences);
+        assert!(found.data == Data::Standardized && other.data == Data::Whitened && found.sequences != other.sequences);
         for Expected { lost_interval: [low, high], accuracy_interval: [a, b], mean_error, .. } in [found, other] {
             assert!(low < 0.4 + mean_error[0] && high > 0.4 - mean_error[0] && low < high);
             assert!(a < b && (0.0..=1.0).contains(&a) && b <= 1.0);

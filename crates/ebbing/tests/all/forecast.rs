@@ -120,3 +120,26 @@ fn constant_targets_are_learned_in_both_theories() {
     let heads = MultiHead::new(&tasks.tasks[..2], &settings, &Context::default()).unwrap();
     assert!(heads.forgetting(2, 2).unwrap() < 1e-9 && heads.forgetting(2, 1).unwrap() > 0.0);
 }
+
+#[test]
+fn a_task_without_test_data_leaves_the_others_theirs() {
+    let raw = Preprocess { whiten: None, ..Preprocess::default() };
+    let all = images(&raw);
+    let mut tasks = all.clone();
+    tasks.tasks[1].test = None;
+    let settings = ForecastSettings::default();
+    let forecast =
+        |tasks: &TaskSequence| Forecast::of(std::slice::from_ref(tasks), &settings, &Context::default()).unwrap();
+    let (whole, part) = (forecast(&all), forecast(&tasks));
+    let note = &part.notes[0];
+    assert!(note.ends_with("2 has no test data: its test results are those of its training examples"), "{note}");
+    // What is forecast of training data, and of the test data of the other tasks, is the same to the bit.
+    assert_eq!(part.forgetting, whole.forgetting);
+    let [part, whole] =
+        [&part, &whole].map(|f| (&f.test.as_ref().unwrap().loss.mean, &f.trained.as_ref().unwrap().accuracy.mean));
+    for t in 0..3 {
+        for s in [0, 2] {
+            assert_eq!((part.0[t][s], part.1[t][s]), (whole.0[t][s], whole.1[t][s]));
+        }
+    }
+}

@@ -5,7 +5,7 @@ use crate::flags::Flags;
 use crate::guard::give_back;
 use crate::output::Output;
 use ebbing::data::Sources;
-use ebbing::plan::{MemoryLimit, Speed, about, size};
+use ebbing::plan::{MemoryLimit, PROCESS_BYTES, Speed, about, size};
 use ebbing::request::{Bytes, ForecastRequest};
 use ebbing::theory::forecast::ForecastSettings;
 use ebbing::{Context, TaskSequence};
@@ -79,7 +79,7 @@ fn announce(
         console.remark(&format!(
             "the kernels do not fit into memory: in tiles, {}, {} of memory (and up to all that may be planned with), and {} of disk in {} until it is done",
             about(cost.seconds(speed)),
-            size(cost.bytes),
+            size(cost.bytes + PROCESS_BYTES),
             size(disk),
             context.scratch_folder().display()
         ));
@@ -88,6 +88,6 @@ fn announce(
     let cost = settings.cost(&sizes, true, context.plan()).times(sequences.len());
     let seconds = cost.seconds(speed);
     if seconds > LONG {
-        console.remark(&format!("{} and {} of memory", about(seconds), size(cost.bytes)));
+        console.remark(&format!("{} and {} of memory", about(seconds), size(cost.bytes + PROCESS_BYTES)));
     }
 }

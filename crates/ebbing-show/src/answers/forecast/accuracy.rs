@@ -106,7 +106,7 @@ pub(super) fn figure(forecast: &Forecast, trained: &TrainedForecast) -> Figure {
         if named {
             // Below what stands at the top.
             let beside = if values[0] > 88.0 { -8.0 } else { 8.0 };
-            panel.text(times[0], values[0] + beside, &escape_markup(&short(&name(forecast, s), 16)))
+            panel.text(times[0] - 0.2, values[0] + beside, &escape_markup(&short(&name(forecast, s), 16)))
         } else {
             panel
         }

@@ -98,7 +98,8 @@ fn gallery(
     if side * side != x.ncols() || side < 8 || side > 128 {
         return None;
     }
-    let name = |class: usize| found.class_names.get(class).map_or_else(|| class.to_string(), |name| escape_markup(name));
+    let name =
+        |class: usize| found.class_names.get(class).map_or_else(|| class.to_string(), |name| escape_markup(name));
     let picture = |row: usize| -> Vec<u8> {
         let values = || (0..x.ncols()).map(|j| x[(row, j)]);
         let (low, high) = values().fold((f64::INFINITY, f64::NEG_INFINITY), |(a, b), v| (a.min(v), b.max(v)));

@@ -76,8 +76,20 @@ impl Show for ForecastAnswer {
                 ("the theory behind it", "ebbing forecast --theory"),
             ],
         };
-        Ok(Shown { title, heading, sentences, notes, front, figures, galleries, page, tables, files, ..Shown::default() }
-            .next(next))
+        Ok(Shown {
+            title,
+            heading,
+            sentences,
+            notes,
+            front,
+            figures,
+            galleries,
+            page,
+            tables,
+            files,
+            ..Shown::default()
+        }
+        .next(next))
     }
 
     fn json(&self) -> Value {

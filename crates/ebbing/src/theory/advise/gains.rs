@@ -2,11 +2,11 @@
 
 use super::{Remedy, RemedyKind};
 use crate::stats::mean_with_error;
-use crate::theory::calibration::accuracy_error;
+use crate::theory::calibration::{Data, accuracy_error};
 use crate::theory::single_head::Outcome;
 
 /// Sets gain of accuracy and its error in every remedy; the first one is doing nothing.
-pub(super) fn of_accuracy(remedies: &mut [(Remedy, Vec<Outcome>)], whitened: bool) {
+pub(super) fn of_accuracy(remedies: &mut [(Remedy, Vec<Outcome>)], data: Data) {
     let Some((nothing, left)) = remedies.first().cloned() else { return };
     for (remedy, outcomes) in remedies {
         let theory = remedy.accuracy.zip(nothing.accuracy);
@@ -16,7 +16,7 @@ pub(super) fn of_accuracy(remedies: &mut [(Remedy, Vec<Outcome>)], whitened: boo
             outcomes.iter().zip(&left).map(|(a, b)| Some(a.accuracy? - b.accuracy?)).collect();
         let over_draws = gains.and_then(|gains| mean_with_error(&gains).ok()?.standard_error);
         remedy.forecast_error = remedy.accuracy_gain.map(|_| {
-            let off = measured_as(remedy).into_iter().map(|what| accuracy_error(what, whitened));
+            let off = measured_as(remedy).into_iter().map(|what| accuracy_error(what, data));
             off.fold(2.0 * over_draws.unwrap_or(0.0), f64::max)
         });
     }

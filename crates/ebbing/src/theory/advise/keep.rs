@@ -6,7 +6,9 @@ use crate::error::{Error, Result};
 use crate::tasks::TaskSequence;
 use crate::theory::Inputs;
 use crate::theory::calibration::{self, Training};
-use crate::theory::single_head::{Replay, ReplayBudget, SingleHead, SingleHeadSettings, replay_curve};
+use crate::theory::single_head::{
+    Replay, ReplayBudget, SingleHead, SingleHeadSettings, feature_replay_curve, replay_curve,
+};
 use serde::{Deserialize, Serialize};
 
 /// Final accuracies that a number of examples is found for.
@@ -136,14 +138,7 @@ impl KeepCurve {
         let settings = SingleHeadSettings { replay: of_class(0), ..*theory };
         // Kernels and factors of all amounts are made once.
         let outcomes: Vec<Option<(f64, f64)>> = match features {
-            true => amounts
-                .iter()
-                .map(|&n| {
-                    let asked = SingleHeadSettings { replay: of_class(n), ..settings };
-                    let found = SingleHead::new(Inputs::Features(sequence), &asked, context)?.test_accuracies()?;
-                    Ok(found.map(|found| final_and_lost(&found.all)))
-                })
-                .collect::<Result<_>>()?,
+            true => of_features(Inputs::Features(sequence), &settings, amounts, context)?,
             false => replay_curve(sequence, &settings, amounts, context)?
                 .iter()
                 .map(|found| found.accuracy.zip(found.backward_transfer.map(|b| -b)))
@@ -151,13 +146,14 @@ impl KeepCurve {
         };
         let earlier = &sequence.tasks[..sequence.tasks.len() - 1];
         let classes: usize = earlier.iter().map(|task| classes_of(&task.y)).sum();
-        let whitened = sequence.settings.is_whitened();
-        let inside = !features && calibration::place(sequence)?.inside;
+        let data = calibration::Data::of(sequence, features);
+        // Ranges are those of the theory that came closest, which is not taken for many amounts where it takes long.
+        let inside = calibration::is_of(data, theory) && calibration::outside(sequence, features)?.is_none();
         let each = sequence.dim() * bytes_of_number(sequence);
         let point = |(&per_class, found): (&usize, &Option<(f64, f64)>)| {
             let (accuracy, lost) = (*found)?;
             let training = if per_class == 0 { Training::Plain } else { Training::Replay };
-            let expected = inside.then(|| calibration::expected_of(training, whitened, lost, accuracy)).flatten();
+            let expected = inside.then(|| calibration::expected_of(training, data, lost, accuracy)).flatten();
             let accuracy_interval = expected.map(|found| found.accuracy_interval);
             let examples = per_class * classes;
             let bytes = (examples * each) as u64;
@@ -211,11 +207,33 @@ impl KeepCurve {
     }
 }
 
-/// Mean accuracy after the last task, and what all tasks but the last have lost by then.
-fn final_and_lost(after: &[Vec<f64>]) -> (f64, f64) {
+/// Final accuracy and what is lost of a linear head on features, for every amount: from sums that all share, or each by itself.
+fn of_features(
+    inputs: Inputs<'_>,
+    settings: &SingleHeadSettings,
+    amounts: &[usize],
+    context: &Context,
+) -> Result<Vec<Option<(f64, f64)>>> {
+    let given = inputs.given(0.0)?;
+    if let Some(found) = context.run(|| feature_replay_curve(&given, settings, amounts))? {
+        return Ok(found.iter().map(|[just, last]| Some(final_and_lost(just, last))).collect());
+    }
+    let one = |&examples: &usize| {
+        let asked = SingleHeadSettings { replay: Replay { examples, ..settings.replay }, ..*settings };
+        let found = SingleHead::new(inputs, &asked, context)?.test_accuracies()?;
+        Ok(found.map(|found| {
+            let just: Vec<f64> = (0..found.all.len()).map(|t| found.all[t][t]).collect();
+            final_and_lost(&just, &found.all[just.len() - 1])
+        }))
+    };
+    amounts.iter().map(one).collect()
+}
+
+/// Mean accuracy after the last task, and what all tasks but the last have lost by then since they were learned.
+fn final_and_lost(just: &[f64], after: &[f64]) -> (f64, f64) {
     let last = after.len() - 1;
-    let lost = (0..last).map(|s| after[s][s] - after[last][s]).sum::<f64>() / last.max(1) as f64;
-    (after[last].iter().sum::<f64>() / (last + 1) as f64, lost)
+    let lost = (0..last).map(|s| just[s] - after[s]).sum::<f64>() / last.max(1) as f64;
+    (after.iter().sum::<f64>() / (last + 1) as f64, lost)
 }
 
 /// Amounts between the last one that misses a target and the first that reaches it, evenly in their logarithms.

@@ -25,7 +25,7 @@ mod sentences;
 pub use keep::{Goal, KeepCurve, KeepPoint, KeepTarget};
 pub use methods::{Method, MethodKind, Methods, SelectionPoint, Support};
 
-use super::calibration::{self, Expected};
+use super::calibration::{self, Data, Expected};
 use super::forecast::assumes;
 use super::single_head::{Mode, Outcome, Replay, SingleHeadSettings};
 use crate::context::Context;
@@ -35,8 +35,8 @@ use crate::tasks::{TaskSequence, parts_of};
 use remedies::Search;
 use serde::{Deserialize, Serialize};
 
-/// Examples of each task of inputs that methods are tried on where nothing is asked for: kernels between them take seconds.
-const INPUT_EXAMPLES: usize = 1000;
+/// Examples of all tasks of inputs together that methods are tried on where nothing is asked for: kernels between them take seconds.
+const INPUT_EXAMPLES: usize = 5000;
 /// The same for the remedies of the theory, some thirty of them.
 const THEORY_EXAMPLES: usize = 300;
 
@@ -58,7 +58,7 @@ const THEORY_EXAMPLES: usize = 300;
 /// | `width` | none | hidden units N: readouts of their own are forecast at this width, not for wide networks |
 /// | `widths` | none | more such widths |
 /// | `lambdas` | 1, 10, 100, 1000 over σ² | penalties that are tried; each that is given has a row |
-/// | `max_p` | 1000, of features all; 300 for the remedies of the theory | examples per task that are used, training and test |
+/// | `max_p` | 5000 of all tasks together (100 to 1000 each), of features all; 300 for the remedies of the theory | examples per task that are used, training and test |
 /// | `order` | false | whether the order of tasks is searched |
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -98,8 +98,8 @@ pub struct AdviseSettings {
     /// finite β they are finite.
     #[serde(with = "crate::serde_infinity::list", skip_serializing_if = "Vec::is_empty")]
     pub lambdas: Vec<f64>,
-    /// At most this many training and test examples of each task are used; 1000, of features all, and 300 for the remedies of the theory
-    /// where none is given.
+    /// At most this many training and test examples of each task are used; 5000 of all tasks together, of features all, and 300 for the
+    /// remedies of the theory where none is given.
     pub max_p: Option<usize>,
     /// Whether the order of tasks is searched: forecasts rank orders only roughly, and every one that is tried costs time.
     pub order: bool,
@@ -249,6 +249,9 @@ pub struct Advice {
     pub features: bool,
     /// Why nothing is expected with a range: how these tasks are unlike those whose networks were measured.
     pub outside: Option<String>,
+    /// The inverse temperature of trained heads, where it was taken because none was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub temperature: Option<f64>,
 }
 
 /// How much the order of tasks can change.
@@ -276,6 +279,11 @@ impl Advice {
 
     fn found(sequences: &[TaskSequence], settings: &AdviseSettings, context: &Context) -> Result<Self> {
         check(sequences, settings)?;
+        let filled: Vec<_> = sequences.iter().filter_map(TaskSequence::tested_everywhere).collect();
+        if filled.len() == sequences.len() {
+            let filled: Vec<TaskSequence> = filled.into_iter().map(|(sequence, _)| sequence).collect();
+            return Self::found(&filled, settings, context);
+        }
         let used = |s: &TaskSequence| s.tasks.iter().map(|task| task.x.nrows()).max().unwrap_or(0);
         let all = used(&sequences[0]);
         let methods = Self::methods(sequences, settings, all, context)?;
@@ -291,7 +299,7 @@ impl Advice {
         search.run()?;
         let outside = search.outside.take();
         let (mut remedies, nothing) = (search.remedies, search.nothing);
-        gains::of_accuracy(&mut remedies, sequences[0].settings.is_whitened());
+        gains::of_accuracy(&mut remedies, Data::of(&sequences[0], settings.features));
         for remedy in &mut remedies {
             let gains: Vec<f64> = remedy.1.iter().zip(&nothing).map(|(o, n)| n.forgetting - o.forgetting).collect();
             if let Ok(gain) = mean_with_error(&gains) {
@@ -321,6 +329,7 @@ impl Advice {
             held_out,
             features: settings.features,
             outside,
+            temperature: search.temperature,
         })
     }
 
@@ -331,12 +340,18 @@ impl Advice {
         there: usize,
         context: &Context,
     ) -> Result<Option<Methods>> {
-        let inside = !settings.features && calibration::outside(&sequences[0]).is_ok_and(|outside| outside.is_none());
-        let most = settings.max_p.unwrap_or(if settings.features { usize::MAX } else { INPUT_EXAMPLES });
+        let inside = calibration::outside(&sequences[0], settings.features).is_ok_and(|outside| outside.is_none());
+        let usual = if settings.features { usize::MAX } else { Self::usual_examples(sequences[0].tasks.len()) };
+        let most = settings.max_p.unwrap_or(usual);
         let fits = sequences.iter().all(|s| s.tasks.iter().all(|task| task.y.nrows() <= most));
         let parts = if fits { None } else { Some(parts_of(sequences, most)?) };
         let context = if settings.complete { context.part(0, 2) } else { context.part(0, 1) };
         Methods::of(parts.as_deref().unwrap_or(sequences), settings, inside, there, &context)
+    }
+
+    /// Examples of each of so many tasks of inputs that methods are tried on where nothing is asked for.
+    pub fn usual_examples(tasks: usize) -> usize {
+        (INPUT_EXAMPLES / tasks.max(1)).clamp(100, 1000)
     }
 
     /// The answer with methods alone.
@@ -346,10 +361,7 @@ impl Advice {
         methods: Option<Methods>,
         there: usize,
     ) -> Result<Self> {
-        let outside = match settings.features {
-            true => Some(calibration::LINEAR_HEAD.into()),
-            false => calibration::outside(&sequences[0])?,
-        };
+        let outside = calibration::outside(&sequences[0], settings.features)?;
         Ok(Advice {
             remedies: vec![],
             replay: vec![],
@@ -363,6 +375,7 @@ impl Advice {
             held_out: true,
             features: settings.features,
             outside,
+            temperature: None,
             methods,
         })
     }

@@ -51,6 +51,8 @@ pub(super) struct Search<'a> {
     pub orders: Option<OrderRange>,
     /// How the tasks are unlike those whose networks were measured; none where nothing is said on trained networks.
     pub outside: Option<String>,
+    /// The inverse temperature of trained heads, where it was taken because none was asked for.
+    pub temperature: Option<f64>,
     /// The replay that is combined with other remedies.
     chosen: Replay,
     /// Benches of the remedies that replay may be combined with, with the remedy's name, kind, cost and theory.
@@ -68,7 +70,7 @@ impl<'a> Search<'a> {
         let theory = SingleHeadSettings { mode, variance: false, ..settings.theory };
         // Trained heads do not interpolate: near as many examples as features least squares blow up, and advice would be about that.
         let trained = settings.features && theory.beta.is_infinite() && draws[0].names_classes();
-        let warm = calibration::theory_of_linear_head(&draws[0]).filter(|_| trained);
+        let warm = calibration::theory_of_linear_head(Training::Plain, &draws[0]).filter(|_| trained);
         let theory = warm.map_or(theory, |warm| SingleHeadSettings { beta: warm.beta, ..theory });
         let base = |s: &TaskSequence| match settings.features {
             true => Ok(Bench::Features(Box::new(s.clone()))),
@@ -80,9 +82,8 @@ impl<'a> Search<'a> {
         let accurate = nothing.iter().all(|o| o.accuracy.is_some() && o.backward_transfer.is_some());
         let tested = accurate && draws.iter().all(|s| s.tasks.iter().all(|task| task.test.is_some()));
         let outside = match settings.features {
-            true => tested.then(|| calibration::LINEAR_HEAD.into()),
-            false if tested && calibration::measured(&theory) => calibration::outside(&draws[0])?,
-            false => None,
+            linear if tested && (linear || calibration::measured(&theory)) => calibration::outside(&draws[0], linear)?,
+            _ => None,
         };
         let (most, of) = settings.replay.most(&bases[0].given(&given))?;
         if let Some(budget) = settings.budget.filter(|b| *b > most) {
@@ -106,6 +107,7 @@ impl<'a> Search<'a> {
             order: None,
             orders: None,
             outside,
+            temperature: warm.map(|warm| warm.beta),
             chosen: Replay::default(),
             partners: vec![],
         })
@@ -251,7 +253,7 @@ impl<'a> Search<'a> {
         let each: Option<Vec<(f64, f64)>> = outcomes?.iter().map(|o| o.backward_transfer.zip(o.accuracy)).collect();
         let each = each?;
         let mean = |get: fn(&(f64, f64)) -> f64| each.iter().map(get).sum::<f64>() / each.len() as f64;
-        calibration::expected_of(training, first.settings.is_whitened(), mean(|o| -o.0), mean(|o| o.1))
+        calibration::expected_of(training, calibration::Data::of(first, false), mean(|o| -o.0), mean(|o| o.1))
     }
 
     fn refuse(&mut self, kind: RemedyKind, what: &str, why: &Error) {

@@ -85,6 +85,16 @@ impl<'a> FeatureInverse<'a> {
         })
     }
 
+    /// `(XXᵀ/d + ρ)^{-1} R`, one row per example, at ρ > 0: among features it is `(R − X (C + ρ)^{-1} XᵀR/d)/ρ`.
+    pub fn solve(&self, rest: MatRef<'_, f64>) -> Mat<f64> {
+        if !self.by_features() {
+            return self.factor.solve(rest);
+        }
+        let mut found = rest - matmul(self.x, self.learn(rest).as_ref());
+        divide(&mut found, self.ridge);
+        found
+    }
+
     /// `H = (C + ρ)^{-1} C`; none where it is 1.
     fn hat(&self) -> Option<Mat<f64>> {
         let d = self.x.ncols();
@@ -212,7 +222,7 @@ pub(crate) fn inner(a: &Mat<f64>, b: &Mat<f64>) -> f64 {
 }
 
 /// A linear map with so many rows, on the columns that are not all zero: classes that nothing was said of yet.
-fn on_columns(m: MatRef<'_, f64>, rows: usize, map: impl Fn(MatRef<'_, f64>) -> Mat<f64>) -> Mat<f64> {
+pub(crate) fn on_columns(m: MatRef<'_, f64>, rows: usize, map: impl Fn(MatRef<'_, f64>) -> Mat<f64>) -> Mat<f64> {
     let live: Vec<usize> = (0..m.ncols()).filter(|&j| m.col(j).iter().any(|v| *v != 0.0)).collect();
     if live.len() == m.ncols() {
         return map(m);

@@ -1,6 +1,6 @@
 //! Whether tasks are like those on which intervals were measured.
 
-use super::table;
+use super::{Data, table};
 use crate::error::{Error, Result};
 use crate::tasks::TaskSequence;
 use crate::theory::domain::{Descriptor, DomainTable, Placement};
@@ -8,39 +8,67 @@ use crate::theory::domain::{Descriptor, DomainTable, Placement};
 /// So many of the numbers that lie outside are named in a sentence.
 const NAMED: usize = 3;
 
-/// Where a sequence lies: whitened ones among the whitened images that were measured, all others among the standardized ones.
+/// Where a sequence lies: whitened ones among the whitened images that were measured, all others among the standardized images and the
+/// features of encoders.
 ///
 /// Ranges are those of measured sequences, not stretched by any factor. What was decided with the evidence:
 ///
-/// * *Examples per task and per class* reach from the smallest tasks of the study to larger ones of 1000 examples, which were trained in
-///   addition to see whether its intervals hold there. From 90 to 400 examples the error of the forecast does not change measurably.
+/// * *Examples per task and per class* of images reach from the smallest tasks of the study to larger ones of 1000 examples, which were
+///   trained in addition to see whether its intervals hold there. From 90 to 400 examples the error of the forecast does not change
+///   measurably.
 /// * *Norms* may be equal: images centered pixel by pixel and scaled to one norm were trained too.
-/// * *Features*: 784 and no others. The theory knows inputs by their products alone, but features of an encoder with few classes have
-///   scale, norms and spectrum of images; where nobody says what inputs are, their number sets them apart.
+/// * *Features*: images have 784 and no others. The theory knows inputs by their products alone, but features of an encoder with few
+///   classes have scale, norms and spectrum of images; where nobody says what inputs are, their number sets them apart.
 /// * *Tasks and classes* as they were measured: neither longer sequences nor more classes were trained.
 ///
 /// # Errors
 /// Those of [`TaskSequence::validate`]; [`Error::Data`] where the library holds no table.
 pub fn place(sequence: &TaskSequence) -> Result<Placement> {
-    let name = if sequence.settings.is_whitened() { "whitened" } else { "classes" };
-    let domain = table().and_then(|table| table.domain.get(name));
-    let missing = || Error::data("the calibration", format!("it has no domain called {name}"));
-    let domains = vec![domain.ok_or_else(missing)?.clone()];
+    placed(sequence, if sequence.settings.is_whitened() { &[Data::Whitened] } else { &UNSAID })
+}
+
+/// Where features under a linear head lie among those that were measured.
+///
+/// # Errors
+/// As for [`place`].
+pub fn place_of_features(sequence: &TaskSequence) -> Result<Placement> {
+    placed(sequence, &[Data::Linear])
+}
+
+/// What inputs may be that nobody says anything of; of several that fit the first.
+const UNSAID: [Data; 3] = [Data::Standardized, Data::Centered, Data::Raw];
+
+fn placed(sequence: &TaskSequence, data: &[Data]) -> Result<Placement> {
+    let of = |data: &Data| {
+        let found = table().and_then(|table| table.domain.get(data.key()).cloned());
+        found.ok_or_else(|| Error::data("the calibration", format!("it has no domain called {}", data.key())))
+    };
+    let domains = data.iter().map(of).collect::<Result<Vec<_>>>()?;
     DomainTable { domains }.place(&Descriptor::of(sequence, None)?)
 }
 
+/// What a sequence is like, for [`Data::of`].
+pub(super) fn data_of(sequence: &TaskSequence, linear: bool) -> Data {
+    if linear {
+        return Data::Linear;
+    }
+    if sequence.settings.is_whitened() {
+        return Data::Whitened;
+    }
+    let inside = |data: &&Data| placed(sequence, &[**data]).is_ok_and(|found| found.inside);
+    UNSAID.iter().find(inside).copied().unwrap_or(Data::Standardized)
+}
+
 /// What of a sequence lies outside, the furthest first, with the nearest kind of data that was measured; nothing where it is inside.
+/// `linear`: under a linear head.
 ///
 /// # Errors
 /// Those of [`place`].
-pub(crate) fn outside(sequence: &TaskSequence) -> Result<Option<String>> {
-    let found = place(sequence)?;
+pub(crate) fn outside(sequence: &TaskSequence, linear: bool) -> Result<Option<String>> {
+    let found = if linear { place_of_features(sequence)? } else { place(sequence)? };
     let named = found.outside.get(..NAMED).unwrap_or(&found.outside).join(", ");
     Ok((!found.inside).then(|| format!("{named}; nearest: {}", found.nearest)))
 }
-
-/// Why forecasts of given features have no range.
-pub(crate) const LINEAR_HEAD: &str = "a linear head on given features";
 
 /// That no range is given, and why.
 pub(crate) fn not_calibrated(why: &str) -> String {
@@ -120,14 +148,14 @@ mod tests {
             let place = place(&sequence).unwrap();
             assert!(place.inside, "{}", place.sentence);
             assert_eq!(place.nearest.starts_with("whitened"), sequence.settings.is_whitened());
-            assert_eq!(outside(&sequence).unwrap(), None);
+            assert_eq!(outside(&sequence, false).unwrap(), None);
         }
     }
 
     #[test]
     fn what_was_never_measured_is_outside_and_says_why() {
         let says = |sequence: &TaskSequence, words: &[&str]| {
-            let said = outside(sequence).unwrap().unwrap();
+            let said = outside(sequence, false).unwrap().unwrap();
             for word in words {
                 assert!(said.contains(word), "{said}");
             }

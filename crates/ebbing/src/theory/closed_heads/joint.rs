@@ -20,7 +20,7 @@ use crate::theory::classes::occurring;
 /// Operations and bytes for P examples.
 pub(super) fn cost(p: f64, test: f64, d: f64, classes: f64) -> Cost {
     let flops = p * (p + test) * (2.0 * d + 20.0) + 3.0 * p.powi(3) + 18.0 * p * p * classes;
-    Cost { flops, bytes: 8.0 * (6.0 * p * p + p * (d + 4.0 * classes) + test * (p + classes)) }
+    Cost { flops, bytes: 8.0 * (6.0 * p * p + p * (d + 4.0 * classes) + test * (p + classes)), ..Cost::default() }
 }
 
 /// A solution `(K + ridge)^{-1} Y`.

@@ -68,11 +68,14 @@ fn cost(sizes: &Sizes, settings: &ClosedHeadSettings) -> Cost {
     let of = |d: f64| Cost {
         flops: p * d * d + 16.0 * d.powi(3) / 3.0 + (16.0 * (0.2 * p).min(5000.0) + 2.0 * test) * d * k,
         bytes: 8.0 * (7.0 * d * d + (2.0 * BLOCK as f64 + 5000.0 + test) * d),
+        ..Cost::default()
     };
-    let span = if p < d { Cost { flops: p * p * d, bytes: 16.0 * p * d } } else { Cost::default() };
-    let linear = Cost { flops: of(d.min(p)).flops + span.flops, bytes: of(d.min(p)).bytes + span.bytes };
+    let span = if p < d { Cost { flops: p * p * d, bytes: 16.0 * p * d, ..Cost::default() } } else { Cost::default() };
+    let linear =
+        Cost { flops: of(d.min(p)).flops + span.flops, bytes: of(d.min(p)).bytes + span.bytes, ..Cost::default() };
     let m = settings.random_features as f64;
-    let random = Cost { flops: of(m).flops + 2.0 * (p + test) * d * m, bytes: of(m).bytes + 8.0 * d * m };
+    let random =
+        Cost { flops: of(m).flops + 2.0 * (p + test) * d * m, bytes: of(m).bytes + 8.0 * d * m, ..Cost::default() };
     let joint = if p <= settings.joint_examples as f64 { joint::cost(p, test, d, k) } else { Cost::default() };
     let most = linear.then(random).then(joint);
     Cost { bytes: most.bytes + 8.0 * (p + test) * (d + sizes.columns as f64), ..most }

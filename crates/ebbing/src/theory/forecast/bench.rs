@@ -6,7 +6,7 @@ use crate::error::Result;
 use crate::plan::{forgetting_cost, spare_bytes};
 use crate::stats::number::{accuracy, within};
 use crate::tasks::TaskSequence;
-use crate::theory::calibration::{self, Expected, Training};
+use crate::theory::calibration::{self, Data, Expected, Training};
 use crate::theory::directions::ForgettingDirections;
 use crate::theory::examples::{ExamplesAtRisk, Width};
 use crate::theory::order_parameters::{OrderParameters, PairOrderParameters, all_pairs, order_parameters};
@@ -28,9 +28,15 @@ pub(super) struct Bench<'a> {
 }
 
 impl<'a> Bench<'a> {
-    pub fn new(sequence: &'a TaskSequence, settings: &'a ForecastSettings, context: &'a Context) -> Result<Self> {
+    /// `shared`: whether more than one part of the forecast takes its kernels, which are then made once.
+    pub fn new(
+        sequence: &'a TaskSequence,
+        settings: &'a ForecastSettings,
+        shared: bool,
+        context: &'a Context,
+    ) -> Result<Self> {
         let theory = &settings.theory;
-        let made = match settings.features {
+        let made = match settings.features || !shared {
             true => None,
             false => {
                 inputs(sequence, false).fits("this forecast", forgetting_cost, context)?;
@@ -80,7 +86,9 @@ impl<'a> Bench<'a> {
         let Some(theory) = closest else { return Ok((None, Engine::Memory, None)) };
         let asked = &self.settings.theory;
         let kernels = theory.same_kernels(asked);
-        if let Some((forecast, engine)) = own.filter(|_| kernels && theory.beta == asked.beta && !asked.variance) {
+        if let Some((forecast, engine)) =
+            own.filter(|_| kernels && theory.beta == asked.beta && theory.loss == asked.loss && !asked.variance)
+        {
             return Ok((forecast.test_accuracies(), *engine, None));
         }
         if self.tiles.is_some() {
@@ -165,7 +173,7 @@ fn with_forgetting(
 }
 
 /// What is done while training, as far as the evidence distinguishes it.
-fn training(theory: &SingleHeadSettings) -> Training {
+pub(super) fn training(theory: &SingleHeadSettings) -> Training {
     if theory.replay.is_on() { Training::Replay } else { Training::Plain }
 }
 
@@ -176,16 +184,15 @@ pub(super) fn closest(sequence: &TaskSequence, settings: &ForecastSettings) -> O
         return None;
     }
     let theory = match settings.features {
-        true => calibration::theory_of_linear_head(sequence)?,
+        true => calibration::theory_of_linear_head(training(asked), sequence)?,
         false => calibration::theory(training(asked), sequence)?,
     };
     Some(SingleHeadSettings { replay: asked.replay, keep_bytes: asked.keep_bytes, ..theory })
 }
 
 /// Between what the accuracies of trained networks lie; none where such networks were not measured.
-pub(super) fn expectation(trained: &TrainedForecast, settings: &ForecastSettings, whitened: bool) -> Option<Expected> {
-    let lost = trained.lost.filter(|_| !settings.features)?;
-    calibration::expected_of(training(&settings.theory), whitened, lost, trained.final_accuracy)
+pub(super) fn expectation(trained: &TrainedForecast, settings: &ForecastSettings, data: Data) -> Option<Expected> {
+    calibration::expected_of(training(&settings.theory), data, trained.lost?, trained.final_accuracy)
 }
 
 /// What becomes of every example, and where the forgetting sits, by the theory that came closest to trained networks (that asked for where
@@ -200,7 +207,7 @@ pub(super) fn every_example(
         return Ok((None, None));
     }
     let warm = if settings.features {
-        calibration::theory_of_linear_head(sequence)
+        calibration::theory_of_linear_head(training(&settings.theory), sequence)
     } else {
         calibration::theory(training(&settings.theory), sequence)
     };

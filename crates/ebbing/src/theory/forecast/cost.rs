@@ -70,7 +70,11 @@ impl ForecastSettings {
         }
         let tested = tested && sizes.test.iter().all(|p| *p > 0);
         let little = self.costs_little(sizes);
-        let mut all = Cost { flops: 0.0, bytes: 8.0 * 3.0 * sizes.rows() * (sizes.dim + sizes.columns) as f64 };
+        let mut all = Cost {
+            flops: 0.0,
+            bytes: 8.0 * 2.0 * sizes.rows() * (sizes.dim + sizes.columns) as f64,
+            ..Cost::default()
+        };
         if !tested || little || self.asks_for_theory() {
             all = all.then(self.recursion(sizes)).then(self.pairs(sizes));
         }

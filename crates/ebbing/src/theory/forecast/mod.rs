@@ -351,7 +351,8 @@ impl Forecast {
     ///
     /// A forecast without room for its kernels ([`crate::plan::in_tiles`]) is of means, without intervals, replay, other depths,
     /// penalties or widths; the best order is not searched. Finished parts are kept on disk ([`Context::scratch`]), and a run
-    /// that was stopped goes on from them.
+    /// that was stopped goes on from them. Where some tasks have test data, those that have none are judged on their training
+    /// examples, and a note says so.
     ///
     /// # Errors
     /// Any error of the theory for these data and settings; [`Error::Setting`] for what needs kernels in memory, [`Error::Io`]
@@ -359,6 +360,15 @@ impl Forecast {
     pub fn of(sequences: &[TaskSequence], settings: &ForecastSettings, context: &Context) -> Result<Self> {
         let first = sequences.first().ok_or_else(|| Error::data("the task sequence", "there is none to forecast"))?;
         check(sequences, settings)?;
+        let filled: Vec<_> = sequences.iter().filter_map(TaskSequence::tested_everywhere).collect();
+        if let (Some((_, note)), true) = (filled.first(), filled.len() == sequences.len()) {
+            let note = note.clone();
+            let filled: Vec<TaskSequence> = filled.into_iter().map(|(sequence, _)| sequence).collect();
+            let mut found = Self::of(&filled, settings, context)?;
+            found.notes.insert(0, note);
+            found.data_notes += 1;
+            return Ok(found);
+        }
         let mut settings = settings.with_one_ridge();
         let tiles = !settings.features && sequences.iter().any(|s| in_tiles(&s.sizes(), context.plan()));
         if tiles && settings.sweeps() > 0 {
@@ -402,7 +412,7 @@ impl Forecast {
             let part = parts.next(&format!("forgetting, sequence {} of {count}", k + 1))?;
             let bench = match tiles {
                 true => Bench::in_tiles(sequence, settings, context, &part)?,
-                false => Bench::new(sequence, settings, context)?,
+                false => Bench::new(sequence, settings, theory || ordered, context)?,
             };
             let own = if theory { Some(bench.forecast()?) } else { None };
             let (networks, way, left) = bench.trained(own.as_ref(), closest.as_ref())?;
@@ -440,7 +450,8 @@ impl Forecast {
         }
         let keep = match &closest {
             Some(theory) if keeps => {
-                KeepCurve::of(first, theory, settings.features, None, &parts.next("examples to keep")?)?
+                let theory = calibration::of_all_amounts(*theory, bench::training(&settings.theory), first);
+                KeepCurve::of(first, &theory, settings.features, None, &parts.next("examples to keep")?)?
             }
             _ => None,
         };
@@ -509,7 +520,7 @@ struct About {
     names: Vec<String>,
     seeds: usize,
     drawn: bool,
-    whitened: bool,
+    data: calibration::Data,
     outside: Option<String>,
     without_accuracy: Option<String>,
     notes: Vec<String>,
@@ -519,9 +530,8 @@ impl About {
     /// `trained`: whether something is said on trained networks.
     fn of(sequence: &TaskSequence, seeds: usize, settings: &ForecastSettings, trained: bool) -> Result<About> {
         let repeats = sequence.repeat_note().filter(|_| settings.theory.beta.is_infinite());
-        let outside = match settings.features {
-            true => Some(calibration::LINEAR_HEAD.into()),
-            false if trained && sequence.tasks.len() > 1 => calibration::outside(sequence)?,
+        let outside = match trained && sequence.tasks.len() > 1 {
+            true => calibration::outside(sequence, settings.features)?,
             false => None,
         };
         Ok(About {
@@ -529,7 +539,7 @@ impl About {
             seeds,
             names: sequence.tasks.iter().map(|t| t.name.clone()).collect(),
             drawn: sequence.settings.protocol.is_some() || sequence.settings.by_class.is_some(),
-            whitened: sequence.settings.is_whitened(),
+            data: calibration::Data::of(sequence, settings.features),
             outside,
             notes: sequence.target_notes().into_iter().chain(repeats).collect(),
         })
@@ -565,7 +575,7 @@ impl About {
             expected: trained
                 .as_ref()
                 .filter(|_| self.outside.is_none())
-                .and_then(|found| bench::expectation(found, settings, self.whitened)),
+                .and_then(|found| bench::expectation(found, settings, self.data)),
             outside: self.outside,
             trained,
             test,

@@ -3,7 +3,7 @@
 //! Where `K̃_ts` does not depend on the times (modes `rf`, `ntk` and `lazy`) every order uses the same kernels and factors, and
 //! order parameters belong to pairs: what an order changes is `u_t = K_tt^{-1}(Y_t − f_{t−1}(X_t))`, products with vectors.
 
-use super::bench::{Bench, closest, every_example};
+use super::bench::{self, Bench, closest, every_example};
 use super::trained::chance;
 use super::{
     About, Beside, Computed, Forecast, ForecastSettings, TrainedForecast, final_forgetting, heads_beside, inputs,
@@ -17,6 +17,7 @@ use crate::theory::advise::KeepCurve;
 use crate::theory::blocks::factor::digits;
 use crate::theory::blocks::kernels::{KernelSource, Kernels};
 use crate::theory::blocks::shared::{self, Shared, TaskInput};
+use crate::theory::calibration;
 use crate::theory::order_parameters::PairOrderParameters;
 use crate::theory::single_head::{Mode, SingleHeadForecast, SingleHeadSettings};
 use crate::theory::task_order::engine::Engine;
@@ -104,11 +105,14 @@ impl ForecastOrders {
         let closest = closest(sequence, settings);
         let theory = closest.is_none() || settings.asks_for(sequence, closest.as_ref());
         // What trained networks come to needs kernels of its own, where nothing else is computed.
-        let bench = if theory { Some(Bench::new(sequence, settings, context)?) } else { None };
+        let bench = if theory { Some(Bench::new(sequence, settings, true, context)?) } else { None };
         let engine =
             |theory: &SingleHeadSettings, part: &Context| engine(sequence, bench.as_ref(), settings, theory, part);
         let own = theory.then(|| engine(&settings.theory, &parts(0))).transpose()?;
-        let shared = closest.filter(|theory| theory.mode != Mode::Gibbs);
+        // Orders share factors, which cross-entropy has none of.
+        let shared = closest
+            .filter(|theory| theory.mode != Mode::Gibbs)
+            .and_then(|theory| calibration::by_squares(theory, bench::training(&settings.theory), sequence));
         let trained = shared.map(|theory| Ok((theory, engine(&theory, &parts(1))?))).transpose()?;
         parts(2).say("order parameters", 0.0)?;
         let pairs = bench.as_ref().map(|bench| bench.pairs(true)).transpose()?.unwrap_or_default();
@@ -269,7 +273,7 @@ fn kept(sizes: &Sizes) -> Cost {
     let (train, test) = (sizes.train.iter().sum::<usize>() as f64, sizes.test.iter().sum::<usize>() as f64);
     let numbers = train * train / 2.0 + sizes.train.iter().map(|&p| (p * p) as f64).sum::<f64>() + train * test;
     let products = 2.0 * sizes.dim as f64 * (train * train / 2.0 + train * test);
-    Cost { flops: 2.0 * products, bytes: 8.0 * (2.0 * numbers + (train + test) * sizes.dim as f64) }
+    Cost { flops: 2.0 * products, bytes: 8.0 * (2.0 * numbers + (train + test) * sizes.dim as f64), ..Cost::default() }
 }
 
 #[cfg(test)]

@@ -315,7 +315,7 @@ mod tests {
     use super::*;
     use crate::data::{Dataset, Preprocess, Source};
     use crate::tasks::Permuted;
-    use crate::theory::calibration::{Training, expected_of};
+    use crate::theory::calibration::{Data, Training, expected_of};
     use crate::theory::forecast::{ForecastSettings, Reading, WorstPair};
 
     #[test]
@@ -337,7 +337,7 @@ mod tests {
         (trained.lost, trained.final_accuracy) = (Some(0.1126), 0.634);
         // Tasks of 20 examples have none.
         assert!(answer.expected.is_none() && answer.outside.is_some());
-        (answer.expected, answer.outside) = (expected_of(Training::Plain, true, 0.1126, 0.634), None);
+        (answer.expected, answer.outside) = (expected_of(Training::Plain, Data::Whitened, 0.1126, 0.634), None);
         let range = answer.expected.as_mut().unwrap();
         (range.lost_interval, range.accuracy_interval) = ([-0.021, 0.2], [0.56, 0.65]);
         let said = answer.sentences();

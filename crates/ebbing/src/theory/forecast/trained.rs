@@ -47,7 +47,12 @@ impl TrainedForecast {
             lost,
             final_accuracy: after[last].iter().sum::<f64>() / (last + 1) as f64,
             chance,
-            theory: Theory { mode: theory.mode, depth: theory.architecture.depth, beta: theory.beta },
+            theory: Theory {
+                mode: theory.mode,
+                depth: theory.architecture.depth,
+                beta: theory.beta,
+                loss: theory.loss,
+            },
             task_accuracy: Averaged::of_some(tests.iter().map(|test| test.own.as_ref()))?,
             accuracy,
         }))

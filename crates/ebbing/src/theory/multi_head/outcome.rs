@@ -3,6 +3,7 @@
 use super::{MultiHeadSettings, SeveralOutputs};
 use crate::context::Context;
 use crate::error::{Error, Result};
+use crate::stats::number::within;
 use crate::tasks::Task;
 use crate::theory::single_head::Outcome;
 
@@ -41,9 +42,10 @@ pub(in crate::theory) fn outcome_of_readouts(
     let learned = (1..last).map(|s| right(s, s)).collect::<Result<Vec<_>>>()?;
     let (before, after) = (mean(learned), mean(finally[..last - 1].to_vec()));
     Ok(Outcome {
-        forgetting,
+        // Losses and differences of accuracies are of order 1: what is below rounding is 0.
+        forgetting: within(forgetting, 1e-12),
         accuracy: mean(finally),
-        backward_transfer: before.zip(after).map(|(before, after)| after - before),
+        backward_transfer: before.zip(after).map(|(before, after)| within(after - before, 1e-12)),
         learned: tasks.iter().map(|task| task.x.nrows()).sum(),
     })
 }

@@ -4,10 +4,11 @@
 //! Exactly what kernels `x·x'/d` between all examples give, in `T P d (d + K T)` operations for tasks of P examples and K
 //! columns instead of `T² P² d`, and with nothing larger than d × d beside the rows.
 
+use super::entropy;
 use super::forward::Learned;
-use super::settings::SingleHeadSettings;
+use super::settings::{Loss, SingleHeadSettings};
 use crate::error::{Error, Result};
-use crate::linalg::{Mat, MatRef};
+use crate::linalg::{Mat, MatRef, matmul};
 use crate::plan::{Sizes, in_feature_space};
 use crate::theory::blocks::factor::RANK_TOLERANCE;
 use crate::theory::blocks::feature_space::{FeatureInverse, outputs};
@@ -55,7 +56,8 @@ pub(super) fn serves(kernels: &Kernels, shared: &Shared) -> bool {
 /// Learns the tasks one after another.
 pub(super) fn learn(shared: &Shared, settings: &SingleHeadSettings) -> Result<Learned> {
     let weights = Weights { after: vec![], alone: vec![] };
-    let mut head = Head { shared, ridge: settings.ridge(), weights, inverses: Inverses::default() };
+    let entropy = (settings.loss == Loss::CrossEntropy).then_some(settings.beta);
+    let mut head = Head { shared, ridge: settings.ridge(), entropy, weights, inverses: Inverses::default() };
     operator::learn(&mut head)?;
     let Head { weights, inverses, .. } = head;
     // Losses on training data are taken where they are asked for.
@@ -66,6 +68,8 @@ pub(super) fn learn(shared: &Shared, settings: &SingleHeadSettings) -> Result<Le
 struct Head<'a> {
     shared: &'a Shared,
     ridge: f64,
+    /// β, where it learns by cross-entropy.
+    entropy: Option<f64>,
     weights: Weights,
     inverses: Inverses,
 }
@@ -93,6 +97,18 @@ impl Operator for Head<'_> {
         // At a temperature every example counts.
         let rank = if self.ridge > 0.0 { x.nrows() } else { inverse.rank() };
         self.inverses.note(&task.name, inverse.condition, rank)?;
+        if let Some(beta) = self.entropy {
+            let learn = |f: MatRef<'_, f64>| -> Result<Mat<f64>> {
+                let product = |v: MatRef<'_, f64>| outputs(x, carried(x, v).as_ref());
+                let solve = |v: MatRef<'_, f64>| inverse.solve(v);
+                let kernel = entropy::Kernel { product: &product, solve: &solve, beta };
+                Ok(carried(x, kernel.learn(f, task.y.as_ref(), &task.name)?.as_ref()))
+            };
+            let change = learn((&task.y - &rest).as_ref())?;
+            let fresh = if t == 0 { change.clone() } else { learn(Mat::zeros(rest.nrows(), rest.ncols()).as_ref())? };
+            self.weights.alone.push(fresh);
+            return Ok(change);
+        }
         let change = inverse.learn(rest.as_ref());
         self.weights.alone.push(if t == 0 { change.clone() } else { inverse.learn(task.y.as_ref()) });
         Ok(change)
@@ -105,6 +121,14 @@ impl Operator for Head<'_> {
         });
         Ok(())
     }
+}
+
+/// `Xᵀu/d`: the weights that coefficients u of examples are.
+fn carried(x: MatRef<'_, f64>, u: MatRef<'_, f64>) -> Mat<f64> {
+    let mut w = matmul(x.transpose(), u);
+    let d = x.ncols() as f64;
+    (0..w.ncols()).for_each(|j| w.col_as_slice_mut(j).iter_mut().for_each(|v| *v /= d));
+    w
 }
 
 /// Features, one row per point.

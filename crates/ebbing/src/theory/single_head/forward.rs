@@ -8,9 +8,10 @@
 //! at each task's own. Learning task b needs the kernel between its own inputs and all those; the same blocks then
 //! carry what it learned to the earlier inputs. They are kept in between as far as the budget reaches.
 
+use super::entropy;
 use super::feature_space::Weights;
 use super::score::{Score, Targets, stacked};
-use super::settings::SingleHeadSettings;
+use super::settings::{Loss, SingleHeadSettings};
 use super::single::SingleLearned;
 use super::system::{add_product, live};
 use crate::error::{Error, Result};
@@ -59,6 +60,8 @@ struct Pass<'a> {
     shared: &'a Shared,
     targets: Vec<Targets<'a>>,
     ridge: f64,
+    /// β, where it learns by cross-entropy.
+    entropy: Option<f64>,
     budget: usize,
     /// Kernel among the common inputs, and its factors.
     k_cc: Linked,
@@ -115,6 +118,18 @@ impl Operator for Pass<'_> {
         let (k_oc, k_oo) = (now.to_common.of(b), now.k_oo.as_ref());
         let factor = self.factor(b, k_oc, k_oo)?;
         let y = &self.shared.tasks[b].y;
+        if let Some(beta) = self.entropy {
+            // Inputs that all tasks hold are not apart then: the block is the whole kernel.
+            let product = |v: MatRef<'_, f64>| matmul(k_oo, v);
+            let solve = |v: MatRef<'_, f64>| factor.solve(v);
+            let kernel = entropy::Kernel { product: &product, solve: &solve, beta };
+            let dual = kernel.learn((y - &rest).as_ref(), y.as_ref(), &self.shared.tasks[b].name)?;
+            let norm = one_norm(self.k_cc.of(b), k_oc, k_oo) + self.ridge;
+            let condition = factor.condition(rest.nrows(), norm);
+            self.learned.inverses.note(&self.shared.tasks[b].name, condition, factor.rank())?;
+            self.now = Some(now);
+            return Ok(dual);
+        }
         let (left, own) = (live(rest.as_ref()), if self.alike() { live(y.as_ref()) } else { vec![] });
         let n = left.len();
         let both =
@@ -154,6 +169,7 @@ impl<'a> Pass<'a> {
             shared,
             targets: shared.tasks.iter().map(Targets::of).collect(),
             ridge: settings.ridge(),
+            entropy: (settings.loss == Loss::CrossEntropy).then_some(settings.beta),
             budget: settings.keep_bytes,
             k_cc: Linked { later: Mat::zeros(0, 0), first: None },
             factors: [None, None],

@@ -15,6 +15,7 @@
 //! | [`SingleHead::forecast`], [`SingleHeadForecast`] | forgetting and generalization of every task after every task |
 //! | [`forgetting_of_first`], [`FirstTask`] | forgetting of the first task alone, of several theories from one set of products |
 //! | [`SingleHeadSettings`] | mode, depth, λ, σ², β, and whether losses include the variance |
+//! | [`Loss`] | squared error, or cross-entropy as trained networks have it |
 //! | [`Precision`] | double precision, or single where that is enough for what is said of trained networks |
 //! | [`Mode`] | random features (the paper's single-head figures), tangent kernel, or finite λ |
 //! | [`Replay`], [`ReplayBudget`], [`Selection`] | what is stored of earlier tasks and learned again |
@@ -25,6 +26,8 @@
 //! A finite temperature 1/β is added to every diagonal block of 𝓛 and of the prior covariance.
 
 mod covariance;
+mod entropy;
+mod feature_curve;
 mod feature_space;
 mod first_task;
 mod forecast;
@@ -41,6 +44,7 @@ mod single;
 mod system;
 
 pub use crate::theory::blocks::kernels::Mode;
+pub(crate) use feature_curve::feature_replay_curve;
 pub use first_task::{FirstTask, forgetting_of_first};
 pub(crate) use forecast::TestAccuracies;
 pub use forecast::{SingleHeadForecast, SingleHeadTest};
@@ -50,7 +54,7 @@ pub use replay::{Replay, ReplayBudget, Selection};
 #[allow(unused_imports)] // for those who compare amounts
 pub(crate) use replay_curve::{replay_curve, replay_outcomes};
 pub(crate) use settings::is_none;
-pub use settings::{Precision, SingleHeadSettings};
+pub use settings::{Loss, Precision, SingleHeadSettings};
 
 use crate::context::Context;
 use crate::error::{Error, Result};
@@ -159,7 +163,9 @@ impl SingleHead {
             let shared = Shared::nothing(&joined.collect::<Vec<_>>());
             return Self::with(settings, kernels, shared, Some(Shared::nothing(given)));
         }
-        let share = settings.share && kernels.stationary() && matches!(kernels.source, KernelSource::Network(_));
+        let squared = settings.loss == Loss::Squared;
+        let share =
+            squared && settings.share && kernels.stationary() && matches!(kernels.source, KernelSource::Network(_));
         let shared = if share { Shared::find(given, &numbers) } else { Shared::nothing(given) };
         Self::with(settings, kernels, shared, None)
     }

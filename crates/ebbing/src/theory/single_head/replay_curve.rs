@@ -13,7 +13,7 @@
 use super::replay::Replay;
 use super::score::{Score, Targets};
 use super::sequence_kernels::SequenceKernels;
-use super::settings::SingleHeadSettings;
+use super::settings::{Loss, SingleHeadSettings};
 use super::system::add_product;
 use super::{Outcome, SingleHead};
 use crate::context::Context;
@@ -113,7 +113,7 @@ impl<'a> Curve<'a> {
         let which = kernels.tilde(1, 1);
         let table = matches!(kernels.source, KernelSource::Table { .. });
         let one_kernel = kernels.stationary() && which == kernels.tilde(2, 2);
-        let plain = !settings.variance && !given.iter().any(TaskInput::has_start);
+        let plain = settings.loss == Loss::Squared && !settings.variance && !given.iter().any(TaskInput::has_start);
         if !table || !one_kernel || !plain || settings.replay.selection.knows_the_end() || amounts.len() < 2 {
             return Ok(None);
         }
@@ -296,7 +296,7 @@ mod tests {
     use super::*;
     use crate::rng::Stream;
     use crate::tasks::Task;
-    use crate::theory::single_head::{Mode, ReplayBudget};
+    use crate::theory::single_head::{Mode, ReplayBudget, Selection};
 
     fn sequence(tested: bool, columns: usize, twice: bool) -> TaskSequence {
         let mut stream = Stream::new(7, "replay curve", columns as u64);

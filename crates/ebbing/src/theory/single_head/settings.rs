@@ -26,6 +26,24 @@ impl Precision {
     }
 }
 
+/// What training lowers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Loss {
+    /// Squared error, as everywhere in the theory.
+    #[default]
+    Squared,
+    /// Cross-entropy over the classes that targets name, at a temperature: `u = β (Y − softmax(f + K u))` in place of
+    /// `u = β (Y − f − K u)`. For means alone, in modes whose kernels do not depend on the times.
+    CrossEntropy,
+}
+
+impl Loss {
+    fn is_squared(&self) -> bool {
+        *self == Loss::Squared
+    }
+}
+
 /// Settings of [`SingleHead`](crate::SingleHead).
 ///
 /// | name | default | range |
@@ -41,6 +59,7 @@ impl Precision {
 /// | `share` | true | |
 /// | `keep_bytes` | 512 MiB | |
 /// | `precision` | `double` | `double`, `single` |
+/// | `loss` | `squared` | `squared`, `cross-entropy` |
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct SingleHeadSettings {
@@ -71,6 +90,9 @@ pub struct SingleHeadSettings {
     /// In which precision kernels are computed.
     #[serde(skip_serializing_if = "Precision::is_double")]
     pub precision: Precision,
+    /// What training lowers.
+    #[serde(skip_serializing_if = "Loss::is_squared")]
+    pub loss: Loss,
 }
 
 impl Default for SingleHeadSettings {
@@ -87,6 +109,7 @@ impl Default for SingleHeadSettings {
             share: true,
             keep_bytes: crate::plan::KEEP_BYTES,
             precision: Precision::Double,
+            loss: Loss::Squared,
         }
     }
 }
@@ -100,6 +123,21 @@ impl SingleHeadSettings {
         self.architecture.check()?;
         if self.beta.is_nan() || self.beta <= 0.0 {
             return Err(Error::setting("beta", self.beta, "must be positive (inf, the default, is zero temperature)"));
+        }
+        if self.loss == Loss::CrossEntropy {
+            if self.beta.is_infinite() {
+                return Err(Error::setting(
+                    "beta",
+                    "inf",
+                    "must be finite with cross-entropy: nothing ends its training",
+                ));
+            }
+            if self.variance {
+                return Err(Error::setting("variance", true, "must be false with cross-entropy: only means are known"));
+            }
+            if self.mode == Mode::Gibbs {
+                return Err(Error::setting("mode", "gibbs", "must be rf, ntk or lazy with cross-entropy"));
+            }
         }
         let prior = WeightPrior::new(self.lambda, self.sigma2)?.with_bias(self.bias2)?;
         if self.mode != Mode::Gibbs && self.lambda.is_finite() {
@@ -141,9 +179,12 @@ impl SingleHeadSettings {
         WeightPrior::new(f64::INFINITY, self.sigma2)?.with_bias(self.bias2)
     }
 
-    /// `1/β`, the ridge on every training block.
+    /// `1/β`, the ridge on every training block; with cross-entropy `2/β`, that of the block whose factor serves its steps.
     pub(crate) fn ridge(&self) -> f64 {
-        1.0 / self.beta
+        match self.loss {
+            Loss::Squared => 1.0 / self.beta,
+            Loss::CrossEntropy => 2.0 / self.beta,
+        }
     }
 }
 

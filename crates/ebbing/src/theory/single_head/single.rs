@@ -13,7 +13,7 @@
 //! double precision.
 
 use super::forward::Learned;
-use super::settings::{Precision, SingleHeadSettings};
+use super::settings::{Loss, Precision, SingleHeadSettings};
 use super::system::live;
 use crate::error::{Error, Result};
 use crate::kernels::{SingleKernel, SingleRows};
@@ -145,7 +145,10 @@ impl<'a> Pass<'a> {
     fn new(kernels: &'a Kernels, shared: &'a Shared, settings: &SingleHeadSettings) -> Result<Option<Pass<'a>>> {
         let KernelSource::Network(network) = &kernels.source else { return Ok(None) };
         let started = shared.tasks.iter().any(|task| task.start.is_some());
-        let asked = settings.precision == Precision::Single && settings.beta.is_finite() && !settings.variance;
+        let asked = settings.precision == Precision::Single
+            && settings.loss == Loss::Squared
+            && settings.beta.is_finite()
+            && !settings.variance;
         if !asked || !kernels.stationary() || started || shared.common.len() > 0 {
             return Ok(None);
         }

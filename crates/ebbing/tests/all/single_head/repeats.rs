@@ -119,8 +119,8 @@ fn forecasts_and_order_parameters_take_repeats() {
             // The first two tasks, learned alone, are the first two of the sequence.
             within(found.pairs[0].values.f21, known.forgetting[1][0], 1e-9, "F_pair");
             assert!(found.order.is_some());
-            let told = found.notes.iter().any(|note| note.starts_with("3 examples repeat an input of their task"));
-            assert_eq!(told, theory.beta.is_infinite(), "{:?}", found.notes);
+            let noted = found.notes.iter().any(|note| note.starts_with("3 examples repeat an input of their task"));
+            assert_eq!(noted, theory.beta.is_infinite(), "{:?}", found.notes);
         }
         let of = |tasks: &TaskSequence| {
             order_parameters(tasks, &OrderParameterSettings::default(), &Context::default()).unwrap()

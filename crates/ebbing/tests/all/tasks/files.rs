@@ -389,7 +389,12 @@ fn a_check_says_what_the_phase_command_would_refuse() {
     wide.tasks.truncate(2);
     wide.tasks.iter_mut().for_each(|task| task.y = Mat::from_fn(20, 2, |i, j| (i + j) as f64));
     let found = checked(&wide);
-    assert_eq!(found.computations[2].refused.as_deref(), Some("its theory has one target column, and there are 2"));
+    // Several outputs are no reason to refuse, and cost more than one.
+    let phase = &found.computations[2];
+    assert!(phase.refused.is_none() && phase.what.contains("two heads of up to 2 outputs"), "{phase:?}");
+    let mut narrow = three.clone();
+    narrow.tasks.truncate(2);
+    assert!(phase.cost.flops > checked(&narrow).computations[2].cost.flops);
 }
 
 #[test]

@@ -25,7 +25,7 @@ use crate::error::{Error, Result};
 use crate::stats::number::chosen;
 use crate::tasks::TaskSequence;
 use crate::theory::Inputs;
-use crate::theory::calibration::{self, Training, gains};
+use crate::theory::calibration::{self, Data, Training, gains};
 use crate::theory::closed_heads::{ClosedHeadKind, ClosedHeadSettings, closed_heads};
 use crate::theory::forecast::chance;
 use crate::theory::single_head::{Replay, ReplayBudget, Selection, SingleHead, SingleHeadSettings};
@@ -175,7 +175,7 @@ struct Desk<'a> {
     /// Plain training and replay, by the theory that came closest to them.
     plain: SingleHeadSettings,
     replay: SingleHeadSettings,
-    whitened: bool,
+    data: Data,
     /// Whether networks like these were measured.
     inside: bool,
     /// Bytes of the weights of a network of one hidden layer, or of a linear head on features.
@@ -200,15 +200,19 @@ impl Methods {
             return Ok(None);
         }
         let (plain, replay) = match settings.features {
-            true => (calibration::theory_of_linear_head(first), calibration::theory_of_linear_head(first)),
+            true => {
+                let theory = |training| calibration::theory_of_linear_head(training, first);
+                (theory(Training::Plain), theory(Training::Replay))
+            }
             false => (calibration::theory(Training::Plain, first), calibration::theory(Training::Replay, first)),
         };
         let (Some(plain), Some(replay)) = (plain, replay) else { return Ok(None) };
-        let whitened = first.settings.is_whitened();
+        let replay = calibration::of_all_amounts(replay, Training::Replay, first);
+        let data = Data::of(first, settings.features);
         let (d, k) = (first.dim() as f64, first.columns() as f64);
         let units = settings.width.unwrap_or(UNITS);
         let weights = 4.0 * if settings.features { d * k } else { units * (d + k) };
-        let desk = Desk { settings, context, plain, replay, whitened, inside, weights: weights as u64 };
+        let desk = Desk { settings, context, plain, replay, data, inside, weights: weights as u64 };
         let goal = settings.goal();
         let Some(mut keep) = KeepCurve::of(first, &replay, settings.features, goal, &context.part(0, 4))? else {
             return Ok(None);
@@ -251,7 +255,7 @@ impl Methods {
 impl Desk<'_> {
     /// Networks of a kind that were measured, where these tasks are like theirs.
     fn support(&self, what: &str) -> Support {
-        match calibration::networks(what, self.whitened).filter(|_| self.inside) {
+        match calibration::networks(what, self.data).filter(|_| self.inside) {
             Some((networks, error)) => Support::Measured { networks, error },
             None => Support::Theory,
         }
@@ -337,8 +341,8 @@ impl Desk<'_> {
             (MethodKind::L2, name, gain)
         });
         for (kind, name, gain) in ewc.into_iter().chain(l2) {
-            // Where whitened images were not measured, neither were gains on them.
-            let measured = self.inside && !self.whitened;
+            // Gains were measured on standardized images alone.
+            let measured = self.inside && self.data == Data::Standardized;
             let share = |gain: f64| (nothing.accuracy + gain).clamp(0.0, 1.0);
             rows.push(Method {
                 accuracy_interval: measured.then(|| gain.range.map(share)),
@@ -435,7 +439,8 @@ impl Desk<'_> {
             return Ok(());
         }
         self.context.say("gated units", 0.75)?;
-        let theory = calibration::theory(Training::Gating, first).unwrap_or(self.plain);
+        let squared = || calibration::by_squares(self.plain, Training::Plain, first).unwrap_or(self.plain);
+        let theory = calibration::theory(Training::Gating, first).unwrap_or_else(squared);
         let order: Vec<usize> = (0..first.tasks.len()).collect();
         let found = Bench::gated(first, &theory, SHARE).and_then(|bench| bench.outcome(theory, &order));
         match found {
@@ -443,7 +448,7 @@ impl Desk<'_> {
                 let Some((accuracy, lost)) = found.accuracy.zip(found.backward_transfer.map(|b| -b)) else {
                     return Ok(());
                 };
-                let range = calibration::expected_of(Training::Gating, self.whitened, lost, accuracy);
+                let range = calibration::expected_of(Training::Gating, self.data, lost, accuracy);
                 rows.push(Method {
                     accuracy_interval: range.filter(|_| self.inside).map(|found| found.accuracy_interval),
                     lost: Some(lost),

@@ -1,0 +1,1 @@
+"""The study of heads on encoders: features, sequences, training, forecasts, what they show."""
