@@ -13,7 +13,7 @@ export const question = {
     const result = app.whole;
     if (!result) return null;
     const { examples } = result.answer.forecast;
-    if (!examples) return { lead: "Only where targets name classes can it be said which examples are lost." };
+    if (!examples?.tasks) return { lead: "Computed where targets name classes and that costs little: ebbing forecast --at-risk computes it at any size." };
     const earlier = examples.tasks.slice(0, Math.max(1, examples.tasks.length - 1));
     const name = (c) => examples.class_names[c] ?? String(c);
     const box = (task, t) => {

@@ -91,9 +91,12 @@ fn orders(app: &App, drawn: &Drawn, settings: &ForecastSettings, context: &Conte
 }
 
 /// With the fate of every example where targets name classes and that costs little: what is shown of all of a forecast.
-fn with_examples(asked: &Asked<'_>) -> Result<State> {
-    let drawn = drawn(asked.app, asked.state, asked.context)?;
-    let mut state = asked.state.clone();
+///
+/// # Errors
+/// Errors of the library.
+pub fn with_examples(app: &App, state: &State, context: &Context) -> Result<State> {
+    let drawn = drawn(app, state, context)?;
+    let mut state = state.clone();
     let little = state.forecast.settings()?.computes_theory(&drawn.sequence.sizes());
     state.forecast.at_risk |= little && drawn.sequence.learns_classes();
     Ok(state)
@@ -118,13 +121,15 @@ fn images(drawn: &Drawn, order: &[usize], examples: &ExamplesAtRisk, context: us
 /// # Errors
 /// Errors of the library.
 pub fn view(asked: &Asked<'_>) -> Result<Value> {
-    let state = &if asked.first { asked.state.clone() } else { with_examples(asked)? };
+    let Asked { app, state, context, .. } = asked;
+    let state = &if asked.first { (*state).clone() } else { with_examples(app, state, context)? };
     let (answer, whole) = answer(asked.app, state, asked.first, asked.context)?;
     let forecast = &answer.forecast;
     let shown = answer.shown().map_err(said)?;
     let mut page = super::page(answer.json(), &shown, "forecast", state)?;
     // The page lists the examples at most risk and counts the others by class.
-    let sets = page["answer"]["forecast"]["examples"]["tasks"].as_array_mut().into_iter().flatten();
+    let sets = page.pointer_mut("/answer/forecast/examples/tasks").and_then(Value::as_array_mut);
+    let sets = sets.into_iter().flatten();
     for set in sets.flat_map(|task| task.as_object_mut()).flat_map(|task| task.values_mut()) {
         if let Some(set) = set.as_object_mut() {
             set.retain(|key, _| !["class", "output", "margin_own", "margin", "chance", "fate"].contains(&&**key));

@@ -27,6 +27,8 @@ fn shown(command: &str, app: &App, state: &State, context: &Context) -> Result<W
     let [line, _] = lines(command, state)?;
     match command {
         "forecast" => {
+            // The files that the page lists are those of all of the answer.
+            let state = &forecast::with_examples(app, state, context)?;
             let (answer, _) = forecast::answer(app, state, false, context)?;
             let metadata = Metadata::of(&line, command, Some(answer.seed), &answer.first.settings, &answer.settings)
                 .map_err(said)?;

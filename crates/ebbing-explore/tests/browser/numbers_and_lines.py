@@ -18,6 +18,8 @@ STATES = (
 )
 # What a machine's memory decides, what is random probes of the same kernels, and what is in every file.
 APART = {"computed", "digits", "metadata", "best_lambda", "seconds"}
+# The page lists the examples at most risk and counts the others by class.
+APART |= {"class", "output", "margin_own", "margin", "chance", "fate"}
 
 
 class Numbers(Case):
