@@ -15,9 +15,9 @@ from ._settings import Numbers, Seed
 
 
 def forecast(
-    tasks: Any, *, order: str | Sequence[int] | None = None, features: bool = False, theory: bool = False, at_risk: bool = False,
-    depth: int = 1, activation: str = "relu", mode: str = "rf", lam: float = float("inf"), sigma: float = 1.0,
-    bias: float = 0.0, beta: float = float("inf"), variance: bool = False, replay: int = 0,
+    tasks: Any, *, order: str | Sequence[int] | None = None, features: bool = False, theory: bool = False,
+    at_risk: bool = False, depth: int = 1, activation: str = "relu", mode: str = "rf", lam: float = float("inf"),
+    sigma: float = 1.0, bias: float = 0.0, beta: float = float("inf"), variance: bool = False, replay: int = 0,
     replay_budget: str = "per-task", replay_selection: str = "random", depths: Sequence[int] = (),
     lambdas: Numbers = (), widths: Numbers = (), max_p: int | None = None, bootstrap: int = 0, shuffles: int = 0,
     ridge: float = 0.0, convention: str = "gem", progress: bool | Listener = False,
@@ -43,7 +43,7 @@ def forecast(
     | `variance` | include the variance over networks in losses and accuracies |
     | `replay` | store M examples of every earlier task and learn them again with each later one |
     | `replay_budget` | what M counts: per-task, in-all or per-class |
-    | `replay_selection` | which examples are stored: random, by-class or greedy |
+    | `replay_selection` | which examples are stored: random, by-class, greedy or at-risk |
     | `depths` | set the forecast beside other depths |
     | `lambdas` | set beside it what each of these penalties would do at this beta where all weights learn, inf included |
     | `widths` | set beside it a readout per task at each of these widths; at every one of lambdas |

@@ -375,7 +375,7 @@ fn the_help_of_sample_has_its_own_defaults() {
 #[test]
 fn a_flag_of_another_command_is_named_as_such() {
     let said = refused("phase --features layer.npz");
-    let expected = "unexpected argument '--features'; it belongs to ebbing forecast, ebbing advise and ebbing check (see ebbing phase --help)";
+    let expected = "unexpected argument '--features'; it belongs to ebbing forecast, ebbing advise, ebbing check and ebbing explore (see ebbing phase --help)";
     assert_eq!(said, expected);
     let said = refused("phase --rato 0.3");
     assert!(said.contains("a similar argument exists: '--ratio'"), "{said}");

@@ -299,7 +299,7 @@ fn bad_files_are_refused_before_anything_is_written() {
         ("command = \"phase\"\n[settings]\nlength = 1\n", &["length is 1", "at least 2"]),
         ("command = \"phase\"\n[settings]\npair = [2, 9]\n", &["pair is 2,9", "from 1 to 5"]),
         ("command = \"advise\"\n[settings]\nlength = 1\n", &["length is 1", "at least 2"]),
-        ("command = \"advise\"\n[settings]\nbudget = 9999\n", &["budget is 9999", "at most 300"]),
+        ("command = \"advise\"\n[settings]\nbudget = 9999\n", &["budget is 9999", "at most 600"]),
         ("command = \"advise\"\n[settings]\nmode = \"gibbs\"\n", &["line 3", "mode is gibbs", "rf, ntk or lazy"]),
         ("command = \"forecast\"\n[settings]\norder = [1, 1, 2, 3, 4]\n", &["line 3", "order is 1,1,2,3,4"]),
         ("command = \"train\"\n[settings]\nprinted = 3\n", &["printed is 3", "true or false"]),
@@ -334,7 +334,7 @@ fn every_command_has_rows_and_failures_are_recorded() {
         ("p", "command = \"phase\"\n[settings]\nexamples = 40\ntest_examples = 20\nalpha = [0.5, 2.0]\nno_whiten = true\n[grid]\nratio = [0.1]\n".to_string(), "ratio,seed,lambda,alpha,regime,u11"),
         ("t", format!("command = \"train\"\n[settings]\ntasks = \"{tasks}\"\nwidth = 20\nlearners = [\"gd\", \"l2\"]\nmax_steps = 50\n[grid]\nkappa = [0.1]\n"), "kappa,seed,learner,t,s,train_loss"),
         ("s", format!("command = \"sample\"\n[settings]\ntasks = \"{tasks}\"\nwidth = 10\nchains = 2\nwarmup = 10\ndraws = 10\n"), "seed,t,s,u1,u1_se"),
-        ("a", format!("command = \"advise\"\n[settings]\ntasks = \"{tasks}\"\n[grid]\ndepth = [1, 2]\n"), "depth,seed,kind,remedy,task_known,applies,forgetting"),
+        ("a", format!("command = \"advise\"\n[settings]\ntasks = \"{tasks}\"\n[grid]\ndepth = [1, 2]\n"), "depth,seed,kind,remedy,accuracy,task_known,applies,accuracy_gain"),
     ] {
         let file = folder.write(&format!("{name}.toml"), &text);
         let out = folder.join(name);

@@ -3,7 +3,7 @@
 use super::{Data, table};
 use crate::error::{Error, Result};
 use crate::tasks::TaskSequence;
-use crate::theory::domain::{Descriptor, DomainTable, Placement};
+use crate::theory::domain::{Descriptor, DomainTable, Kind, Placement};
 
 /// So many of the numbers that lie outside are named in a sentence.
 const NAMED: usize = 3;
@@ -35,16 +35,20 @@ pub fn place_of_features(sequence: &TaskSequence) -> Result<Placement> {
     placed(sequence, &[Data::Linear])
 }
 
-/// What inputs may be that nobody says anything of; of several that fit the first.
+/// What inputs may be that nobody says anything of; of several that fit the first, which alone images may be.
 const UNSAID: [Data; 3] = [Data::Standardized, Data::Centered, Data::Raw];
 
 fn placed(sequence: &TaskSequence, data: &[Data]) -> Result<Placement> {
+    let about = Descriptor::of(sequence, None)?;
+    // Images are no features of an encoder, however alike their numbers are.
+    let images = about.kind == Kind::Images || about.raw_pixels;
+    let compared = if images && data.len() > 1 { &data[..1] } else { data };
     let of = |data: &Data| {
         let found = table().and_then(|table| table.domain.get(data.key()).cloned());
         found.ok_or_else(|| Error::data("the calibration", format!("it has no domain called {}", data.key())))
     };
-    let domains = data.iter().map(of).collect::<Result<Vec<_>>>()?;
-    DomainTable { domains }.place(&Descriptor::of(sequence, None)?)
+    let domains = compared.iter().map(of).collect::<Result<Vec<_>>>()?;
+    DomainTable { domains }.place(&about)
 }
 
 /// What a sequence is like, for [`Data::of`].

@@ -144,7 +144,7 @@ pub(super) fn checked_load(alpha: f64) -> Result<f64> {
 
 /// Refuses tasks that the theory of one output per head does not cover or that cannot be a task.
 pub(super) fn check_tasks(tasks: &[Task]) -> Result<()> {
-    check_several(tasks)?;
+    crate::tasks::inputs_only(tasks)?;
     for (i, task) in tasks.iter().enumerate() {
         if task.y.ncols() != 1 {
             return Err(Error::outside(
@@ -153,7 +153,7 @@ pub(super) fn check_tasks(tasks: &[Task]) -> Result<()> {
             ));
         }
     }
-    Ok(())
+    check_several(tasks)
 }
 
 /// Refuses what cannot be a task, with any number of target columns.
