@@ -65,7 +65,10 @@ fn three_classes_of_a_readout_have_a_column_each() {
     write_npz(home.join("tasks.npz"), &named).unwrap();
     let answer =
         flowing(&home.text_of("train --tasks tasks.npz --width 20 --max-steps 20 --heads multi --learners l2"));
-    assert!(answer.contains("a target column for each of its own classes") && !answer.contains("smaller class"), "{answer}");
+    assert!(
+        answer.contains("a target column for each of its own classes") && !answer.contains("smaller class"),
+        "{answer}"
+    );
 }
 
 #[test]
