@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# A forecast of two tasks of 10,000 examples on four Dask workers, none of which could hold one kernel; sums of features although a worker dies
+# A forecast of two tasks of 10,000 examples on four Dask workers, none of which could hold one kernel
 set -euo pipefail
 venv=$EBBING_EXTRA/dask
 if [ ! -x "$venv/bin/python" ]; then

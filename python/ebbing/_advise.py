@@ -88,8 +88,8 @@ class Advice(Answer):
         if what not in (None, "methods", "remedies"):
             raise ValueError(f"what is {what!r}; it must be methods or remedies")
         if self.methods is None or what == "remedies":
-            return frame([{name: row[name] for name in COLUMNS} for row in self.remedies], COLUMNS)
-        return frame([{name: _of(row, name) for name in OF_METHODS} for row in self.methods["rows"]], OF_METHODS)
+            return frame([{name: row[name] for name in COLUMNS} for row in self.remedies])
+        return frame([{name: _of(row, name) for name in OF_METHODS} for row in self.methods["rows"]])
 
     def plot(self, ax: Any = None) -> Any:
         """Accuracy against memory for every method, beside it accuracy against examples kept (the first one into `ax`); without test

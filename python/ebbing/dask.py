@@ -23,24 +23,21 @@ from typing import Any
 import numpy as np
 
 from . import _ebbing
-from ._arrays import TaskSequence
 from ._cluster_data import ClusterTask, cluster_tasks
 from ._cluster_kernels import Cluster, Load, Memory, tile
 from ._cluster_scores import ClusterForecast, assembled
 from ._cluster_theory import Settings, Theory
 from ._ebbing import __version__
 from ._progress import Listener, listener
-from ._forecast import Forecast
 from ._requests import forecast as ebbing_forecast
 from ._settings import Seed, count, given, real, seed_of
-from ._sums import summed_tasks
 
 try:
     import distributed as _distributed
 except ImportError as error:
     raise ImportError("ebbing.dask needs Dask: pip install 'ebbing[dask]', or pip install 'dask[array,distributed]'") from error
 
-__all__ = ["ClusterForecast", "feature_sums", "forecast"]
+__all__ = ["ClusterForecast", "forecast"]
 
 #: What `ebbing.forecast` does and this does not, and what to do instead.
 _ELSEWHERE = {
@@ -62,7 +59,6 @@ def forecast(
     tasks: Any,
     *,
     client: Any = None,
-    features: bool = False,
     probes: int = 8,
     rank: int = 400,
     tolerance: float = 1e-8,
@@ -72,7 +68,7 @@ def forecast(
     seed: Seed = 0,
     progress: bool | Listener = False,
     **settings: Any,
-) -> ClusterForecast | Forecast:
+) -> ClusterForecast:
     """What `ebbing.forecast` tells, of tasks whose inputs lie on a cluster's workers.
 
     `tasks` is a list of (X, y) or (X, y, X_test, y_test). Each X is a Dask array chunked by rows, a list of `.npy` or `.npz` files (an
@@ -82,7 +78,6 @@ def forecast(
     | setting | |
     |---|---|
     | `client` | of `distributed`; by default the current one |
-    | `features` | X are features (any number of rows): their sums are made in one pass, and `ebbing.forecast` does the rest here |
     | `probes` | random probes per task for γ_feature and γ_sim (at least 2); all else needs none |
     | `rank` | columns of the preconditioner: P × rank numbers are held here |
     | `tolerance`, `iterations` | the relative residual that every solve is to reach, and how many iterations it may take |
@@ -93,9 +88,7 @@ def forecast(
 
     Where a solve ends above the tolerance, `converged` is False and `notes` say by how much.
     """
-    asked = {name: value for name, value in given(locals()).items() if name not in ("client", "settings", "features")} | given(settings)
-    if features:
-        return _of_features(tasks, client, asked, settings, progress)
+    asked = {name: value for name, value in given(locals()).items() if name not in ("client", "settings")} | given(settings)
     _refuse(settings)
     checked = _settings(_ebbing.checked(settings), tolerance, iterations, rank, probes, blocks, seed)
     asked_parts = None if parts is None else max(1, count(parts, "parts"))
@@ -126,41 +119,6 @@ def forecast(
     assert final is not None
     checks = {"ridge": checked.ridge, "tolerance": checked.tolerance, "convention": convention, "settings": asked}
     return assembled(data, final, pairs, theory.solves, checks, _notes(theory, cluster), cluster.held)
-
-
-#: What sums of features do not know: they hold no examples.
-_OF_EXAMPLES = ("variance", "replay", "replay_budget", "replay_selection", "bootstrap", "shuffles", "max_p")
-#: What features, which are given as they are, have no use for.
-_OF_NETWORKS = ("depth", "activation", "bias")
-
-
-def feature_sums(tasks: Any, *, client: Any = None) -> TaskSequence:
-    """Features of any number of examples as small tasks, from one pass over them.
-
-    `tasks` is as in `forecast`, each X a Dask array of features (or an array in memory). `XᵀX`, `XᵀY` and `|Y|²` are summed block by block
-    on the workers, and a block that is lost with its worker is read again. The tasks that come back have d + 1 examples with the same
-    sums: for `forecast(tasks, features=True)`, `order_parameters` of features and `SingleHead.from_features` they are as good as all
-    examples, but for the accuracy on training examples. Held-out examples are kept as they are.
-    """
-    client = _client(client)
-    _check_package(client)
-    return summed_tasks(client, tasks, _gather(client))
-
-
-def _of_features(
-    tasks: Any, client: Any, asked: dict[str, Any], settings: dict[str, Any], progress: bool | Listener
-) -> Forecast:
-    """The forecast of features, from their sums."""
-    for name in settings:
-        if name in _OF_EXAMPLES:
-            raise TypeError(f"{name}: it needs the examples themselves, and a forecast of features on a cluster is made from their sums")
-    usual = {name: parameter.default for name, parameter in signature(forecast).parameters.items()}
-    solver = {name: value for name, value in asked.items() if name not in settings}
-    wrong = [name for name, value in solver.items() if value != usual.get(name, value)]
-    wrong += [name for name in settings if name in _OF_NETWORKS]
-    if wrong:
-        raise TypeError(f"{wrong[0]}: it is not used with features=True, which are given as they are")
-    return ebbing_forecast(feature_sums(tasks, client=client), features=True, progress=progress, **settings)
 
 
 def _refuse(settings: dict[str, Any]) -> None:

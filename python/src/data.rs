@@ -8,7 +8,6 @@ use ebbing::data::{Features, Origin, Part, Preprocess, Preprocessor, Targets};
 use ebbing::linalg::Mat;
 use ebbing::plan::drawing_cost;
 use ebbing::tasks::{ByClass, Interpolated, Protocol, RawTargets, TargetRule, WithContext};
-use ebbing::theory::streams::FeatureSums;
 use ebbing::{Dataset, TaskSequence};
 use numpy::PyArray2;
 use pyo3::prelude::*;
@@ -202,21 +201,6 @@ pub fn by_class<'py>(
 ) -> PyResult<SequenceArrays<'py>> {
     let whole = sequence_with(&tasks, settings(made)?).map_err(python)?;
     sequence_arrays(py, run(py, None, move |_| ByClass { classes_per_task }.apply(whole, seed))?)
-}
-
-/// Inputs and targets of a task with these sums of features: `XᵀX`, `XᵀY` and `|Y|²` of so many examples.
-#[pyfunction]
-pub fn task_of_sums<'py>(
-    py: Python<'py>,
-    examples: u64,
-    gram: Matrix<'py>,
-    cross: Matrix<'py>,
-    squares: f64,
-    name: String,
-) -> PyResult<(Bound<'py, PyArray2<f64>>, Bound<'py, PyArray2<f64>>)> {
-    let sums = FeatureSums::of(examples, owned(&gram), owned(&cross), squares).map_err(python)?;
-    let task = run(py, None, move |_| sums.task(&name))?;
-    Ok((array(py, task.x)?, array(py, task.y)?))
 }
 
 /// Tasks from an `.npz` file, a folder of them, or a recipe.

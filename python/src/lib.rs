@@ -22,8 +22,7 @@ use pyo3::prelude::*;
 mod _ebbing {
     #[pymodule_export]
     use super::data::{
-        Source, by_class, interpolated, load_tasks, prepared, save_tasks, target_columns, task_of_sums, whole_targets,
-        with_context,
+        Source, by_class, interpolated, load_tasks, prepared, save_tasks, target_columns, whole_targets, with_context,
     };
     #[pymodule_export]
     use super::errors::NumericalError;

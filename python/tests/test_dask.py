@@ -5,8 +5,6 @@ import os
 import signal
 import subprocess
 import sys
-import threading
-import time
 from pathlib import Path
 
 import numpy as np
@@ -40,53 +38,6 @@ def client():
 def tasks():
     """Images of digits, in an order of pixels per task: two classes, with held-out data."""
     return ebbing.tasks.permuted(length=3, examples=90, test_examples=40, seed=2)
-
-
-def test_features_are_summed_in_one_pass(client):
-    rng = np.random.default_rng(3)
-    whole = []
-    for t in range(3):
-        y = rng.integers(0, 3, size=200) + 3 * t
-        x = (rng.normal(size=(200, 12)) + np.eye(12)[y]).astype(np.float16)
-        whole.append((x, y, x[:40], y[:40]))
-    spread = [(da.from_array(x, chunks=(37, 5)), y, x_test, y_test) for x, y, x_test, y_test in whole]
-    for beta in (20.0, np.inf):
-        found = ebbing.dask.forecast(spread, client=client, features=True, beta=beta)
-        known = ebbing.forecast(whole, features=True, beta=beta)
-        # Rounding of sums times their condition number, below 1e3.
-        for name in ("forgetting", "test_loss", "test_accuracy"):
-            np.testing.assert_allclose(getattr(found, name), getattr(known, name), atol=1e-10, err_msg=name)
-        assert found.train_accuracy is None and found.pairs[0].gamma_rf == pytest.approx(known.pairs[0].gamma_rf, abs=1e-10)
-    with pytest.raises(TypeError, match="replay: it needs the examples"):
-        ebbing.dask.forecast(spread, client=client, features=True, replay=3)
-    with pytest.raises(TypeError, match="depth: it is not used with features=True"):
-        ebbing.dask.forecast(spread, client=client, features=True, depth=2)
-    bad = whole[0][0].astype(float)
-    bad[50, 3] = np.nan
-    with pytest.raises(ValueError, match="column 4 is nan"):
-        ebbing.dask.forecast([(da.from_array(bad, chunks=60), whole[0][1]), *spread[1:]], client=client, features=True)
-
-
-def test_sums_survive_a_worker_that_dies(client):
-    with started(2) as cluster, cluster.get_client() as own:
-        marks = da.random.default_rng(1).normal(size=(4000, 16), chunks=(250, 16))
-        y = np.arange(4000) % 2
-        known = ebbing.dask.feature_sums([(marks, y)], client=own)
-        slow = marks.map_blocks(_slowly, dtype=float)
-        first = next(iter(own.run(os.getpid).values()))
-        # Sixteen blocks of 0.3 s on two workers: some are done by then, and some are not.
-        threading.Timer(1.0, os.kill, (first, signal.SIGKILL)).start()
-        found = ebbing.dask.feature_sums([(slow, y)], client=own)
-        assert first not in own.run(os.getpid).values()
-        # So does an array that was in memory here.
-        held = marks.compute()
-        assert np.allclose(ebbing.dask.feature_sums([(held, y)], client=own)[0].x, known[0].x)
-    np.testing.assert_array_equal(found[0].x, known[0].x)
-
-
-def _slowly(block):
-    time.sleep(0.3)
-    return block
 
 
 def agrees(found, expected):

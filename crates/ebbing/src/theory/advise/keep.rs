@@ -252,7 +252,7 @@ fn of_class(examples: usize) -> Replay {
 }
 
 /// The most examples of a class that can be kept; none where targets are no classes to count by.
-fn most_of_a_class(sequence: &TaskSequence, features: bool) -> Result<Option<usize>> {
+pub(super) fn most_of_a_class(sequence: &TaskSequence, features: bool) -> Result<Option<usize>> {
     let inputs = if features { Inputs::Features(sequence) } else { Inputs::Network(sequence) };
     match of_class(0).most(&inputs.given(0.0)?) {
         Ok((most, _)) => Ok(Some(most)),

@@ -19,7 +19,7 @@ mod tests;
 
 use super::AdviseSettings;
 use super::bench::Bench;
-use super::keep::{Goal, KeepCurve, KeepPoint};
+use super::keep::{Goal, KeepCurve, KeepPoint, most_of_a_class};
 use crate::context::Context;
 use crate::error::{Error, Result};
 use crate::stats::number::chosen;
@@ -470,7 +470,12 @@ impl Desk<'_> {
         let every: Vec<usize> =
             [0].iter().chain(amounts).chain(keep.points.last().map(|p| &p.per_class)).copied().collect();
         for draw in &draws[1..] {
-            let points = KeepCurve::points(draw, &self.replay, self.settings.features, &every, self.context)?;
+            // A draw whose classes are smaller keeps what they have.
+            let Some(most) = most_of_a_class(draw, self.settings.features)? else { continue };
+            let mut there: Vec<usize> = every.iter().map(|n| *n.min(&most)).collect();
+            there.sort_unstable();
+            there.dedup();
+            let points = KeepCurve::points(draw, &self.replay, self.settings.features, &there, self.context)?;
             let Some(points) = points else { continue };
             let mut found = KeepCurve { points, targets: vec![] };
             found.points.sort_by_key(|point| point.per_class);
