@@ -171,10 +171,11 @@ class Forecast(Answer):
         rows = [{"after task": names[t], "on task": names[s], **{k: m[t, s] for k, m in known.items()}} for t, s in cells]
         return frame(rows, ["after task", "on task"])
 
-    def plot(self, ax: Any = None) -> Any:
+    def plot(self, ax: Any = None, *, theory: bool = False) -> Any:
         """The three charts of the answer: how much each task loses, how many examples to keep, what else would help (the first one
-        into `ax`). Without test data of classes the forgetting matrix and the first task's curve with its fit."""
-        return _plotting.forecast(self, ax) if self.accuracy is None else _plotting.answer(self, ax)
+        into `ax`). Without test data of classes, or with `theory=True`, the forgetting matrix, the first task's curve with its fit, and
+        where there are intervals those of all pairs."""
+        return _plotting.forecast(self, ax) if theory or self.accuracy is None else _plotting.answer(self, ax)
 
     def shown_pairs(self) -> list[OrderParameters]:
         """The pairs that are shown: all in the order learned if tasks are few, else consecutive ones."""

@@ -48,7 +48,7 @@ def test_frames_of_pairs_and_accuracies(make_tasks):
     assert (pairs["gamma_feature_p"] == 1).all()  # targets do not enter it
     accuracies = outcome.to_pandas("accuracies")
     assert accuracies.loc[("letters", "digits"), "test_accuracy"] == outcome.test_accuracy[1, 0]
-    with pytest.raises(ValueError, match="forgetting, pairs, accuracies, lambdas or widths"):
+    with pytest.raises(ValueError, match="forgetting, pairs, accuracies, examples, lambdas or widths"):
         outcome.to_pandas("everything")
     pair = outcome.pair(1, 2).to_pandas()
     assert {"value", "low", "high", "null_mean", "null_sd", "p"} <= set(pair.columns)
@@ -146,7 +146,7 @@ def test_accuracy_among_a_tasks_own_classes():
     assert any("With the task known: " in sentence for sentence in outcome.answer)
     same = ebbing.forecast([part(20, [0, 1]) + part(10, [0, 1]) for _ in range(2)])
     assert same.task_accuracy is None
-    assert outcome.expected is None and "20 features (measured: 784)" in outcome.outside
+    assert outcome.expected is None and "20 features (measured: 256 to 1280)" in outcome.outside
     assert any(sentence.startswith("Not calibrated for data like yours: ") for sentence in outcome.answer)
 
 

@@ -99,8 +99,8 @@ def test_a_forecast_reports_everything(results):
     assert reported.fit.points <= 4 and reported.digits > 8
     # The same sentences as the program's, in its words.
     assert reported.sentences() == reported.answer and reported.assumes.startswith("Assumes a wide")
-    assert reported.answer[0].startswith("Tasks ") and "conflict most" in reported.answer[0]
-    assert any(sentence.startswith("On test data after the last task (gem convention)") for sentence in reported.answer)
+    assert reported.answer[0].startswith("Expect to lose ") and any("conflict most" in sentence for sentence in reported.theory)
+    assert any(sentence.startswith("On test data after the last task (gem convention)") for sentence in reported.theory)
     seeds = results["seeds"]
     assert seeds.seeds == 2 and seeds.forgetting_error.shape == (4, 4)
 
@@ -185,7 +185,7 @@ def test_pictures_show_tasks_regimes_and_the_null(results):
     def legend(ax):
         return [text.get_text() for text in ax.get_legend().get_texts()]
 
-    _, curve = results["forecast"].plot()
+    _, curve = results["forecast"].plot(theory=True)
     curve.figure.canvas.draw()
     ticks = [text.get_text() for text in curve.get_xticklabels() if text.get_text()]
     assert ticks and all(tick == str(int(tick)) for tick in ticks), "tasks are whole numbers"

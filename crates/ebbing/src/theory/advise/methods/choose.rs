@@ -83,6 +83,7 @@ pub(super) fn judge(rows: &mut [Method], desk: &Desk<'_>, goal: Option<Goal>, mo
             (Support::Theory, MethodKind::Gating) => Some(desk.error_of("gating")),
             (Support::Theory, _) => None,
         };
+        row.own_error = own;
         row.forecast_error = own.filter(|_| row.kind != MethodKind::FineTuning).map(|own| own.max(plain));
         row.sure = row.forecast_error.is_some_and(|error| row.accuracy_gain > error);
         row.reaches_goal = goal.map(|goal| match (goal, row.lost) {
@@ -101,13 +102,13 @@ fn takes(row: &Method) -> bool {
 }
 
 /// Of several rows the one to take: of those that reach the goal the one that keeps least; without a goal, or where none reaches it, of
-/// those that are as accurate as the best within what forecasts are off by, the one that keeps least.
+/// those that are as accurate as the best within what their own numbers are off by, the one that keeps least.
 fn best<'a>(rows: impl Iterator<Item = (usize, &'a Method)>, goal: Option<Goal>) -> Option<usize> {
     let all: Vec<(usize, &Method)> = rows.collect();
     let reached: Vec<(usize, &Method)> =
         all.iter().filter(|(_, row)| row.reaches_goal == Some(true)).copied().collect();
     let high = all.iter().map(|(_, row)| row.accuracy).fold(0.0, f64::max);
-    let as_good = |row: &Method| row.accuracy >= high - row.forecast_error.unwrap_or(0.0);
+    let as_good = |row: &Method| row.accuracy >= high - row.own_error.unwrap_or(0.0);
     let among = match goal {
         Some(_) if !reached.is_empty() => reached,
         _ => all.into_iter().filter(|(_, row)| as_good(row)).collect(),

@@ -79,6 +79,9 @@ pub struct Method {
     /// By how much such gains are off on average; none where nobody knows.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub forecast_error: Option<f64>,
+    /// What its own number is off by, fine-tuning left aside; none where nothing says.
+    #[serde(skip)]
+    pub own_error: Option<f64>,
     /// Whether the gain is more than that.
     pub sure: bool,
     /// Examples that are kept, of each class.
@@ -535,6 +538,7 @@ impl Method {
             lost: None,
             accuracy_gain: 0.0,
             forecast_error: None,
+            own_error: None,
             sure: false,
             per_class: None,
             bytes: 0,
