@@ -3,7 +3,7 @@
 const JS: &str = "text/javascript; charset=utf-8";
 
 /// Every file of the page: its path, its kind, its content.
-pub const ASSETS: [(&str, &str, &str); 17] = [
+pub const ASSETS: [(&str, &str, &str); 18] = [
     ("/", "text/html; charset=utf-8", include_str!("../page/index.html")),
     ("/style.css", "text/css; charset=utf-8", include_str!("../page/style.css")),
     ("/app.js", JS, include_str!("../page/app.js")),
@@ -15,6 +15,7 @@ pub const ASSETS: [(&str, &str, &str); 17] = [
     ("/answer.js", JS, include_str!("../page/answer.js")),
     ("/tasks.js", JS, include_str!("../page/tasks.js")),
     ("/keep.js", JS, include_str!("../page/keep.js")),
+    ("/risk.js", JS, include_str!("../page/risk.js")),
     ("/help.js", JS, include_str!("../page/help.js")),
     ("/clash.js", JS, include_str!("../page/clash.js")),
     ("/width.js", JS, include_str!("../page/width.js")),
@@ -22,3 +23,17 @@ pub const ASSETS: [(&str, &str, &str); 17] = [
     ("/data.js", JS, include_str!("../page/data.js")),
     ("/share.js", JS, include_str!("../page/share.js")),
 ];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_file_of_the_page_is_embedded() {
+        for entry in std::fs::read_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/page")).unwrap() {
+            let name = entry.unwrap().file_name().into_string().unwrap();
+            let path = if name == "index.html" { "/".to_string() } else { format!("/{name}") };
+            assert!(ASSETS.iter().any(|(known, _, _)| *known == path), "{name} is not embedded");
+        }
+    }
+}
