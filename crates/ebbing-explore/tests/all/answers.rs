@@ -58,6 +58,9 @@ fn an_answer_is_that_of_the_request() {
     close(&page["forecast"], &known["forecast"], "forecast");
 }
 
+/// What the answer has of every example: the page lists those at most risk and leaves the others to the file.
+const SINGLE_EXAMPLES: [&str; 6] = ["class", "output", "margin_own", "margin", "chance", "fate"];
+
 /// Equal but for rounding times the condition of these kernels, and for what the memory of the machine decides.
 fn close(page: &Value, known: &Value, at: &str) {
     match (page, known) {
@@ -71,7 +74,8 @@ fn close(page: &Value, known: &Value, at: &str) {
             a.iter().zip(b).enumerate().for_each(|(k, (a, b))| close(a, b, &format!("{at}[{k}]")));
         }
         (Value::Object(a), Value::Object(b)) => {
-            assert_eq!(a.keys().collect::<Vec<_>>(), b.keys().collect::<Vec<_>>(), "{at}");
+            let listed = |key: &&String| !(at.contains("examples.tasks") && SINGLE_EXAMPLES.contains(&key.as_str()));
+            assert_eq!(a.keys().collect::<Vec<_>>(), b.keys().filter(listed).collect::<Vec<_>>(), "{at}");
             a.iter().for_each(|(key, a)| close(a, &b[key], &format!("{at}.{key}")));
         }
         (a, b) => assert_eq!(a, b, "{at}"),

@@ -1,5 +1,6 @@
 """Everything that can be moved: the order, what is tried, the target; undo and Back, the state before, two states side by side."""
 
+import re
 import time
 
 from case import SMALL, Case, npz
@@ -123,7 +124,8 @@ class Moves(Case):
         self.settled(refined=True)
         self.assertNotEqual(self.headline(), before)
         self.assertIn("replay-budget=per-class", self.hash())
-        self.assertIn("--replay 5 --replay-budget per-class", self.shared("[data-line=forecast]"))
+        kept = re.search(r"(?:^|&)replay=(\d+)", self.hash())[1]
+        self.assertIn(f"--replay {kept} --replay-budget per-class", self.shared("[data-line=forecast]"))
         self.page.choose("[data-key=replay]", 0)
         self.settled(refined=True)
         self.assertEqual(self.headline(), before)
