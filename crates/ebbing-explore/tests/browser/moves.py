@@ -131,7 +131,7 @@ class Moves(Case):
         self.assertEqual(self.headline(), before)
         self.page.choose("#head", "nearest-mean")
         self.page.until("document.getElementById('headline').textContent.startsWith('Lose nothing')")
-        self.assertTrue(self.page.run("document.querySelector('[data-key=replay]').disabled"))
+        self.page.until("document.querySelector('[data-key=replay]').disabled", 10)
         self.assertIn("does not depend on the order", self.page.run("document.querySelector('#order .hint').textContent"))
         self.page.choose("#head", "")
         self.page.until(f"document.getElementById('headline').textContent === {before!r}")
