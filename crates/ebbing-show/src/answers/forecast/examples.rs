@@ -95,7 +95,7 @@ fn gallery(
 ) -> Option<Gallery> {
     let x = data.test.as_ref().filter(|_| tested).map_or(&data.x, |test| &test.x);
     let side = (x.ncols() as f64).sqrt().round() as usize;
-    if side * side != x.ncols() || side < 8 || side > 128 {
+    if side * side != x.ncols() || !(8..=128).contains(&side) {
         return None;
     }
     let name =
