@@ -210,17 +210,17 @@ class Doors:
         """A view of the page at an address."""
         address = urlencode({name.replace("_", "-"): word(value) for name, value in state.items()}, quote_via=quote)
         try:
-            _, said = self.asked_page("GET", f"/api/view/{view}?{address}")
+            _, said = self.asked_page("GET", f"/api/answer/{view}?{address}")
         except TimeoutError:
             return self.passed({"hangs": LONGEST})
         last = json.loads(said.decode().strip().splitlines()[-1])
         if last.get("refused") is not None:
             return self.passed({"refused": last["refused"]})
-        printed = last["result"]
+        printed = last["result"]["answer"]
         read = (
             of_json(printed["forecast"])
             if view == "forecast"
-            else of_advice(printed["advice"] | {"answer": printed["sentences"]})
+            else of_advice(printed["advice"] | {"answer": printed["answer"]})
         )
         return self.passed(read)
 
@@ -298,7 +298,8 @@ def of_json(printed: Any) -> Answer:
 def of_advice(printed: Any) -> Answer:
     """Advice: rows by what is done, and sentences."""
     kept = ("remedies", "replay", "target", "examples_needed", "examples_most", "order", "orders")
-    return {name: printed[name] for name in kept} | {"sentences": list(printed["answer"])}
+    methods = (printed.get("methods") or {"rows": []})["rows"]
+    return {name: printed[name] for name in kept} | {"methods": methods, "sentences": list(printed["answer"])}
 
 
 def of_rows(path: Path, tasks: int) -> Answer:

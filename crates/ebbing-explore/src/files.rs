@@ -26,7 +26,7 @@ impl Content {
     /// How many classes there are, where it is one set of several and no sequence of tasks yet.
     pub fn classes_of_one_set(&self) -> Option<usize> {
         match self {
-            Content::Tasks(tasks) => tasks.one_set().map(|_| tasks.columns()),
+            Content::Tasks(tasks) => tasks.classes_of_one_set(),
             Content::Recipe(_) => None,
         }
     }

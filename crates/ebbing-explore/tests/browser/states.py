@@ -67,23 +67,6 @@ class States(Case):
         asked = [url for url in self.page.requests if "page.first" in url and "depth=" in url]
         self.assertLessEqual(len(asked), 5)
 
-    def test_the_address_is_the_whole_state(self):
-        self.uploaded("state.npz", npz())
-        for state in (
-            SMALL + "&order=2,1,3,4&depth=2&phase.pair=2,3&phase.width=45&phase.lambda=100",
-            SMALL + "&ratio=0.5&fresh-images=true&seed=4&context=9&no-whiten=true&page.head=ridge",
-            "tasks=state.npz&norm=true&order=3,1,2&depth=3",
-        ):
-            self.visit(state, refined=True)
-            text = "JSON.stringify([document.getElementById('headline').textContent, document.getElementById('main').textContent, document.getElementById('try').textContent])"
-            before = self.page.run(text)
-            self.assertEqual(self.hash(), state)
-            other = self.browser.page()
-            other.open(f"{self.program.base}#{state}")
-            other.until("document.body.dataset.refined === location.hash.slice(1)", 120)
-            self.assertEqual(other.run(text), before)
-            self.assertEqual(other.complaints, [])
-
     def test_a_malformed_address_is_reported_and_the_first_state_shown(self):
         for state, words in (("depth=deep", "depth is deep"), ("wiew=1", "wiew"), ("data=/etc/passwd", "must be a data set"), ("order=" + "1," * 40000, "too long")):
             self.page.open(f"{self.program.base}#{state}")

@@ -191,10 +191,14 @@ fn no_set(tasks: usize) -> Error {
 }
 
 impl TaskSequence {
+    /// How many classes one set of examples has, where they are several and it is no sequence of tasks yet.
+    pub fn classes_of_one_set(&self) -> Option<usize> {
+        Labeled::of(self).ok().map(|labeled| labeled.classes.len()).filter(|n| *n > 2)
+    }
+
     /// What to do with one set of several classes, which is no sequence of tasks yet.
     pub fn one_set(&self) -> Option<String> {
-        let labeled = Labeled::of(self).ok().filter(|labeled| labeled.classes.len() > 2)?;
-        let n = labeled.classes.len();
+        let n = self.classes_of_one_set()?;
         let k = (2..n).find(|k| n.is_multiple_of(*k) && n / k <= 10).unwrap_or(n.div_ceil(2));
         let tasks = n.div_ceil(k);
         Some(format!(

@@ -2,7 +2,7 @@
 
 use super::{Engine, ForecastSettings, TrainedForecast, inputs};
 use crate::context::Context;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::plan::{forgetting_cost, spare_bytes};
 use crate::stats::number::{accuracy, within};
 use crate::tasks::TaskSequence;
@@ -213,7 +213,12 @@ pub(super) fn every_example(
     };
     let theory =
         SingleHeadSettings { replay: settings.theory.replay, ..*closest.or(warm.as_ref()).unwrap_or(&settings.theory) };
-    let network = SingleHead::new(inputs(sequence, settings.features), &theory, context)?;
+    let given = inputs(sequence, settings.features);
+    let network = match SingleHead::new(given, &theory, context) {
+        // Trained networks are described without biases; inputs of zeros, which need one, are left to the theory asked for.
+        Err(Error::Data { .. }) if settings.theory.bias2 > 0.0 => SingleHead::new(given, &settings.theory, context)?,
+        found => found?,
+    };
     context.run(|| {
         let outputs = OwnAndLast::of(&network, sequence, context)?;
         let examples = ExamplesAtRisk::with_outputs(&network, sequence, Width::Change, &outputs)?;
