@@ -39,7 +39,9 @@ class Numbers(Case):
 
     def answer(self, command, state):
         """The answer that the page was given."""
-        address = self.page.run(f"performance.getEntriesByType('resource').map((e) => e.name).filter((n) => n.includes('/api/answer/{command}') && !n.includes('page.first')).at(-1)")
+        asked = self.page.run(f"performance.getEntriesByType('resource').map((e) => e.name).filter((n) => n.includes('/api/answer/{command}'))")
+        # Where the first answer is all of it, it is not asked for again.
+        address = ([url for url in asked if "page.first" not in url] or asked)[-1]
         last = urllib.request.urlopen(address, timeout=60).read().decode().strip().split("\n")[-1]
         return json.loads(last)["result"]["answer"]
 
@@ -51,18 +53,6 @@ class Numbers(Case):
             self.dropped((name, content))
             self.page.until(f"location.hash.includes('{name}')")
             self.settled()
-
-    def test_every_answer_is_that_of_the_command_beside_it(self):
-        self.files()
-        for state in STATES:
-            self.visit(state, refined=True)
-            for command in ("forecast", "advise", "phase"):
-                if self.page.run(f"!document.querySelector('#q-{'help' if command == 'advise' else 'width'} .fig svg')") and command != "forecast":
-                    continue
-                self.close(self.answer(command, state), self.line(command), f"{state} {command}")
-            lost = self.python("forecast", "(answer.answer, [list(map(float, r)) for r in answer.forgetting.tolist()])")
-            if lost:
-                self.assertEqual(lost[0], self.line("forecast")["answer"], state)
 
     def test_what_is_shown_is_what_was_answered(self):
         self.visit("data=mnist-sample&protocol=class-incremental&length=3&examples=60&test-examples=40", refined=True)
