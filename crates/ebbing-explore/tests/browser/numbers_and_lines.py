@@ -5,17 +5,6 @@ import urllib.request
 
 from case import ROUNDING, SMALL, Case, features, npz
 
-STATES = (
-    SMALL + "&order=3,1,4,2&sigma=0.5&depths=2",
-    "data=mnist-sample&protocol=class-incremental&length=3&examples=60&test-examples=40&order=2,3,1",
-    "data=mnist-sample&protocol=split&length=3&examples=40&test-examples=20&one-hot=true&mode=ntk&seed=5",
-    "data=mnist-sample&protocol=target-distractor&length=3&examples=40&rho-target=0.75&rho-flip=0.1&mode=lazy&depth=2",
-    SMALL + "&replay=5&replay-budget=per-class",
-    "data=mnist-sample&protocol=permuted&length=2&examples=40&test-examples=20&intermediate=1&mode=gibbs&lambda=3",
-    "tasks=lines.npz&center=pixel&norm=true&context=4",
-    "tasks=lines.toml&order=3,2,1",
-    "features=layer.npz&classes-per-task=2",
-)
 # What a machine's memory decides, what is random probes of the same kernels, and what is in every file.
 APART = {"computed", "digits", "metadata", "best_lambda", "seconds"}
 # The page lists the examples at most risk and counts the others by class.
@@ -36,23 +25,6 @@ class Numbers(Case):
             self.assertLessEqual(abs(page - known), ROUNDING * (1 + abs(known)), at)
         else:
             self.assertEqual(page, known, at)
-
-    def answer(self, command, state):
-        """The answer that the page was given."""
-        asked = self.page.run(f"performance.getEntriesByType('resource').map((e) => e.name).filter((n) => n.includes('/api/answer/{command}'))")
-        # Where the first answer is all of it, it is not asked for again.
-        address = ([url for url in asked if "page.first" not in url] or asked)[-1]
-        last = urllib.request.urlopen(address, timeout=60).read().decode().strip().split("\n")[-1]
-        return json.loads(last)["result"]["answer"]
-
-    def files(self):
-        recipe = b'data = "mnist-sample"\norder = [2, 1, 3]\n[protocol]\nkind = "permuted"\ntasks = 3\np = 40\np_test = 20\n'
-        self.visit(SMALL)
-        for name, content in (("lines.npz", npz()), ("lines.toml", recipe), ("layer.npz", features())):
-            self.saved(name, content)
-            self.dropped((name, content))
-            self.page.until(f"location.hash.includes('{name}')")
-            self.settled()
 
     def test_what_is_shown_is_what_was_answered(self):
         self.visit("data=mnist-sample&protocol=class-incremental&length=3&examples=60&test-examples=40", refined=True)
