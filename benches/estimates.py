@@ -102,10 +102,10 @@ def shape(program, folder, name, command, kind, count, rows, features, columns, 
         study = [f'command = "{command}"', "[settings]", f"length = {count}", f"examples = {rows}", "test_examples = 100"]
         study += [f"{key} = {json.dumps(value)}" for key, value in more.items()]
         (folder / "study.toml").write_text("\n".join(study) + "\n")
-        told = asked(program, "study", "run", "study.toml", "--dry-run", folder=folder)["bills"][0]
+        estimate = asked(program, "study", "run", "study.toml", "--dry-run", folder=folder)["bills"][0]
         flags = [f"--{key.replace('_', '-')}={value}" for key, value in more.items()]
         run = [program, command, "--length", str(count), "--examples", str(rows), "--test-examples", "100", *flags, "--threads", "1"]
-        return (told["core_seconds"], told["bytes"]), measured(*run, "--json", folder=folder)
+        return (estimate["core_seconds"], estimate["bytes"]), measured(*run, "--json", folder=folder)
     # In a process of its own: what this one holds when it starts another counts as memory of that.
     making = multiprocessing.get_context("spawn").Process(
         target=tasks, args=(folder / "tasks.npz", kind, count, rows, features, columns)
@@ -117,8 +117,8 @@ def shape(program, folder, name, command, kind, count, rows, features, columns, 
     took = measured(program, command, *given, *more, "--json", folder=folder)
     if "--memory" in more:
         return announced(took[-1]), took
-    told = asked(program, "check", "tasks.npz", *what, folder=folder)["computations"]
-    found = next(one for one in told if one["command"] == command)
+    estimate = asked(program, "check", "tasks.npz", *what, folder=folder)["computations"]
+    found = next(one for one in estimate if one["command"] == command)
     return (found["seconds"], found["cost"]["bytes"]), took
 
 
